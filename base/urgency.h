@@ -1,0 +1,4 @@
+#pragma once
+namespace moult {
+enum class Urgency { routine, hard_limit, pressure };
+}
