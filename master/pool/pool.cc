@@ -1,0 +1,174 @@
+#include "master/pool/pool.h"
+#include <algorithm>
+#include "master/pool/pool_parts.h"
+#include "master/pool/reconcile.h"
+namespace moult {
+namespace {
+using Actions = std::vector<PoolAction>;
+
+Backoff& backoff_of(Pool& pool, const Worker& w) { return w.slot ? pool.slots.at(*w.slot) : pool.spare_boots; }
+
+void stop_quickly(Goal& goal) {
+  if (goal.mode == Mode::finished) return;
+  goal.mode = Mode::quick;
+  goal.mode_until = never;
+}
+
+void stop(Goal& goal, const PoolPolicy& policy, MonotonicTime now) {
+  switch (goal.mode) {
+    case Mode::serve:
+      goal.mode = Mode::delay;
+      goal.mode_until = now + policy.stop_delay;
+      return;
+    case Mode::sleep: goal.mode = Mode::draining; return;
+    case Mode::delay:
+    case Mode::draining:
+    case Mode::last:
+    case Mode::quick:
+    case Mode::finished: return;
+  }
+}
+
+void on_lost(Goal& goal, Generation lost) {
+  if (lost == goal.proven) goal.lost = lost;
+  else if (lost == goal.candidate) goal.candidate = goal.proven;
+}
+
+// A candidate that cannot boot is rejected when there is something to go back to, or nothing ever was.
+void count_against_candidate(Pool& pool, Generation generation, const PoolPolicy& policy, Actions& actions) {
+  Goal& goal = pool.goal;
+  if (generation != goal.candidate || goal.candidate == goal.proven) return;
+  if (++goal.candidate_failures < policy.boot_attempts) return;
+  if (goal.proven && !forkable(pool, goal.proven)) return;
+  actions.push_back(GenerationRejected{goal.candidate});
+  goal.candidate = goal.proven;
+  if (goal.proven) return;
+  stop_quickly(goal);
+  goal.exit_code = 3;
+}
+
+void on_boot_failed(Pool& pool, const Worker& w, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
+  const bool old_one_serves = w.slot && in_slot(pool, *w.slot, WorkerState::serving);
+  Backoff& boots = backoff_of(pool, w);
+  boots = old_one_serves ? failed_unhurried(boots, policy.backoff, now, pool.random)
+                         : failed(boots, policy.backoff, now, pool.random);
+  Turn* turn = w.slot ? turn_of(pool, *w.slot) : nullptr;
+  if (turn && turn->stage == TurnStage::replacing) turn->stage = TurnStage::recovering;
+  count_against_candidate(pool, w.generation, policy, actions);
+}
+
+void on_gone(Pool& pool, WorkerId id, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
+  const Worker* found = find(pool, id);
+  if (!found) return;
+  const Worker w = *found;
+  std::erase_if(pool.workers, [&](const Worker& each) { return each.id == id; });
+  switch (w.state) {
+    case WorkerState::booting: return on_boot_failed(pool, w, policy, now, actions);
+    case WorkerState::spare:
+    case WorkerState::serving: {
+      Backoff& boots = backoff_of(pool, w);
+      boots = now - w.since >= policy.stable_after ? Backoff{} : failed(boots, policy.backoff, now, pool.random);
+      return;
+    }
+    case WorkerState::retiring:
+    case WorkerState::terminating:
+    case WorkerState::aborting:
+    case WorkerState::killed: return;
+  }
+}
+
+// Before any event: what comes in the instant of a deadline, or after it, comes too late.
+void on_time(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
+  for (Worker& w : pool.workers) {
+    const bool booted_in_vain = w.state == WorkerState::booting && now >= w.deadline;
+    apply(w, TimePassed{}, policy, now, actions);
+    if (booted_in_vain) on_boot_failed(pool, w, policy, now, actions);
+  }
+}
+
+void on_ready(Pool& pool, WorkerId id, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
+  Worker* w = find(pool, id);
+  if (!w || w->state != WorkerState::booting || !w->slot) return;
+  apply(*w, Ready{}, policy, now, actions);
+  if (w->generation != pool.goal.candidate || pool.goal.candidate == pool.goal.proven) return;
+  pool.goal.proven = pool.goal.candidate;
+  actions.push_back(GenerationProven{pool.goal.proven});
+}
+
+void on_answer(Pool& pool, const GateAnswered& event, const PoolPolicy& policy, MonotonicTime now) {
+  const auto turn = std::ranges::find(pool.turns, event.ask, &Turn::ask);
+  if (turn == pool.turns.end() || turn->stage != TurnStage::asking) return;
+  if (const auto* refused = std::get_if<Refused>(&event.answer)) {
+    pool.refused = {turn->rank, now + refused->retry_after};
+    pool.turns.erase(turn);
+    return;
+  }
+  turn->stage = TurnStage::granted;
+  turn->deadline = now + policy.timeouts.boot;
+}
+
+void absorb(Pool& pool, const PoolEvent& event, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
+  Goal& goal = pool.goal;
+  std::visit(Match{
+                 [&](const ScaleTo& e) {
+                   goal.workers = e.workers;
+                   if (pool.slots.size() < e.workers) pool.slots.resize(e.workers);
+                 },
+                 [&](const SetSpares& e) { goal.spares = e.spares; },
+                 [&](const SetMode& e) {
+                   if (goal.mode == Mode::serve || goal.mode == Mode::sleep) goal.mode = e.mode;
+                 },
+                 [&](Stop) { stop(goal, policy, now); },
+                 [&](StopQuickly) { stop_quickly(goal); },
+                 [&](ListenersClosed) {
+                   if (goal.mode == Mode::last) goal.mode_until = now;
+                 },
+                 [&](const GenerationLoaded& e) {
+                   if (e.generation <= goal.candidate || e.generation <= goal.proven) return;
+                   goal.candidate = e.generation;
+                   goal.candidate_failures = 0;
+                 },
+                 [&](const GenerationLost& e) { on_lost(goal, e.generation); },
+                 [&](const HeadroomChanged& e) { pool.headroom = e.headroom; },
+                 [&](const WorkerParked& e) {
+                   if (Worker* w = find(pool, e.id)) apply(*w, Park{}, policy, now, actions);
+                 },
+                 [&](const WorkerReady& e) { on_ready(pool, e.id, policy, now, actions); },
+                 [&](const WorkerHung& e) {
+                   if (Worker* w = find(pool, e.id)) apply(*w, Hang{}, policy, now, actions);
+                 },
+                 [&](const WorkerGone& e) { on_gone(pool, e.id, policy, now, actions); },
+                 [&](const Judged& e) {
+                   if (Worker* w = find(pool, e.id)) w->decision = e.decision;
+                 },
+                 [&](const GateAnswered& e) { on_answer(pool, e, policy, now); },
+                 [&](TimePassed) {},
+             },
+             event);
+}
+}  // namespace
+
+Step<Pool, PoolAction> transition(Pool pool, const PoolEvent& event, const PoolPolicy& policy, MonotonicTime now) {
+  Actions actions;
+  if (pool.goal.mode != Mode::finished) {
+    on_time(pool, policy, now, actions);
+    absorb(pool, event, policy, now, actions);
+    reconcile(pool, policy, now, actions);
+  }
+  return {std::move(pool), std::move(actions)};
+}
+
+MonotonicTime next_deadline(const Pool& pool, MonotonicTime now) {
+  MonotonicTime at = never;
+  const auto consider = [&](MonotonicTime each) {
+    if (each > now) at = std::min(at, each);
+  };
+  for (const Worker& w : pool.workers) at = std::min(at, w.deadline);
+  for (const Turn& turn : pool.turns) consider(turn.deadline);
+  for (const Backoff& slot : pool.slots) consider(slot.retry_at);
+  consider(pool.spare_boots.retry_at);
+  consider(pool.refused.retry_at);
+  consider(pool.goal.mode_until);
+  return at;
+}
+}  // namespace moult

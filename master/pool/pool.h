@@ -1,0 +1,156 @@
+#pragma once
+// The workers of this instance: what should be true (Goal), what is (workers), and the replacements in
+// hand (Turn). Pure. Every wish (boot, crash, scale, reload, recycle, sleep, stop) changes Goal or a
+// worker's decision; reconcile() alone decides who is launched and who retires.
+//
+// Mode; a stop only goes forwards:
+//   serve <-> sleep           SetMode
+//   serve    -> delay         Stop: serves on, turns begun are ended in peace, no new one
+//   sleep    -> draining      Stop: nobody is wanted
+//   delay    -> draining      stop_delay over: all but one retire
+//   draining -> last          the others are gone: CloseListeners, what still waits there goes to the last one
+//   last     -> finished      ListenersClosed (or its deadline): the last one retires; nobody is left
+//   any      -> quick         StopQuickly, or nothing ever booted: SIGTERM to all
+//   quick    -> finished      nobody is left
+//
+// Turn, at most one a slot; at most one of them is asking or granted:
+//   asking     -> granted     the gate grants; a deploy begins here
+//   granted    -> replacing   at once, but a third never retires beside two others
+//   replacing  -> (over)      the slot serves again and the outgoing one was told to retire
+//   replacing  -> recovering  the successor could not boot
+//   recovering -> (over)      the slot serves: the outgoing one still does, or a refill
+//   asking     -> (over)      refused; moot; or a more urgent one asks
+//   any        -> (over)      its deadline; its slot is no longer wanted
+// Draining is no stage: the outgoing one is then simply a retiring worker, and routine turns wait until it is gone.
+#include <vector>
+#include "base/backoff.h"
+#include "lease/gate.h"
+#include "master/pool/worker_state.h"
+namespace moult {
+enum class Mode { serve, sleep, delay, draining, last, quick, finished };
+struct Goal {
+  Mode mode = Mode::serve;
+  MonotonicTime mode_until = never;  // delay and last end here
+  unsigned workers = 0;
+  unsigned spares = 0;
+  Generation proven;     // the newest that ever served; zero until a first READY
+  Generation candidate;  // replacements come from it; equals proven when no reload is in hand
+  Generation lost;       // this one cannot be forked any more
+  unsigned candidate_failures = 0;
+  int exit_code = 0;  // said when a stop has finished
+};
+enum class TurnStage { asking, granted, replacing, recovering };
+enum class Order {
+  successor_first,  // RETIRE when the successor is READY
+  together,         // fork and RETIRE in one step
+  in_place,         // RETIRE, fork when it is gone
+};
+enum class Headroom { for_two, for_one };
+enum class Rank { none, routine, deploy, hard_limit, pressure };
+struct Turn {
+  WorkerId outgoing;
+  unsigned slot;
+  Rank rank;
+  TurnStage stage;
+  Order order;             // decided when it starts
+  AskId ask;               // the question, then the lease; zero: a deploy, or released
+  MonotonicTime deadline;  // never while the gate owes the answer
+};
+struct RefusedUntil {
+  Rank rank = Rank::none;
+  MonotonicTime retry_at{};
+};
+struct Pool {
+  Goal goal;
+  std::vector<Backoff> slots;
+  Backoff spare_boots;
+  std::vector<Worker> workers;
+  std::vector<Turn> turns;
+  RefusedUntil refused;
+  Headroom headroom = Headroom::for_two;
+  std::uint64_t last_id = 0;
+  Random random;  // for the jitter of back-offs
+};
+struct PoolPolicy {
+  WorkerTimeouts timeouts;
+  unsigned boot_attempts;
+  BackoffPolicy backoff;  // of boots
+  Duration stable_after;  // a worker that served this long has shown that it can: its slot's back-off is forgotten
+  Duration stop_delay;
+};
+
+struct ScaleTo {
+  unsigned workers;
+};
+struct SetSpares {
+  unsigned spares;
+};
+struct SetMode {
+  Mode mode;
+};  // serve or sleep
+struct Stop {};
+struct StopQuickly {};
+struct ListenersClosed {};  // and all that waited in them was adopted or refused
+struct GenerationLoaded {
+  Generation generation;
+};
+struct GenerationLost {
+  Generation generation;
+};  // its fork server is gone; those it forked live on
+struct HeadroomChanged {
+  Headroom headroom;
+};
+struct WorkerParked {
+  WorkerId id;
+};
+struct WorkerReady {
+  WorkerId id;
+};
+struct WorkerHung {
+  WorkerId id;
+};
+struct WorkerGone {
+  WorkerId id; /* Exit exit; unsigned handed_over */
+};
+struct Judged {
+  WorkerId id;
+  Decision decision;
+};
+struct GateAnswered {
+  AskId ask;
+  GateAnswer answer;
+};
+using PoolEvent =
+    std::variant<ScaleTo, SetSpares, SetMode, Stop, StopQuickly, ListenersClosed, GenerationLoaded, GenerationLost,
+                 HeadroomChanged, WorkerParked, WorkerReady, WorkerHung, WorkerGone, Judged, GateAnswered, TimePassed>;
+
+struct Spawn {
+  WorkerId id;
+  std::optional<unsigned> slot;
+  Generation generation;
+};  // no slot: it parks as a spare
+struct AskGate {
+  AskId ask;
+  Urgency urgency;
+};
+struct ReleaseGate {
+  AskId ask;
+};  // also cancels a question that was not answered yet
+struct GenerationProven {
+  Generation generation;
+};
+struct GenerationRejected {
+  Generation generation;
+};
+struct CloseListeners {
+  WorkerId heir;
+};  // zero: nobody serves, refuse politely
+struct Finished {
+  int exit_code;
+};
+using PoolAction = std::variant<Spawn, Go, SendRetire, SendSignal, AskGate, ReleaseGate, GenerationProven,
+                                GenerationRejected, CloseListeners, Finished>;
+
+Step<Pool, PoolAction> transition(Pool, const PoolEvent&, const PoolPolicy&, MonotonicTime now);
+MonotonicTime next_deadline(const Pool&, MonotonicTime now);
+}  // namespace moult

@@ -1,0 +1,87 @@
+#include "master/pool/pool_parts.h"
+#include <algorithm>
+namespace moult {
+namespace {
+bool spare_of(const Worker& w, Generation g) { return w.state == WorkerState::spare && w.generation == g; }
+}  // namespace
+
+unsigned target(const Pool& pool) {
+  switch (pool.goal.mode) {
+    case Mode::serve:
+    case Mode::delay: return pool.goal.workers;
+    case Mode::sleep:
+    case Mode::draining:
+    case Mode::last:
+    case Mode::quick:
+    case Mode::finished: break;
+  }
+  return 0;
+}
+
+bool wanted(const Pool& pool, const Worker& w) { return w.slot && *w.slot < target(pool); }
+
+bool forkable(const Pool& pool, Generation g) { return g && g != pool.goal.lost; }
+
+bool launchable(const Pool& pool, Generation g) {
+  return forkable(pool, g) || (g && std::ranges::any_of(pool.workers, [&](const Worker& w) { return spare_of(w, g); }));
+}
+
+// Proven code, while it can be had. But with nobody serving (a wake after a reload) there is nothing to
+// protect: the new code is tried once, and after a failed boot the proven one is back.
+Generation refill_generation(const Pool& pool) {
+  const Goal& goal = pool.goal;
+  if (!launchable(pool, goal.proven)) return goal.candidate;
+  const bool serves =
+      std::ranges::any_of(pool.workers, [](const Worker& w) { return w.state == WorkerState::serving; });
+  const bool try_new = !serves && goal.candidate_failures == 0 && launchable(pool, goal.candidate);
+  return try_new ? goal.candidate : goal.proven;
+}
+
+bool another_serves(const Pool& pool, unsigned slot) {
+  return std::ranges::any_of(pool.workers, [&](const Worker& w) {
+    return w.state == WorkerState::serving && wanted(pool, w) && w.slot != slot;
+  });
+}
+
+Worker* find(Pool& pool, WorkerId id) {
+  const auto it = std::ranges::find(pool.workers, id, &Worker::id);
+  return it == pool.workers.end() ? nullptr : &*it;
+}
+
+const Worker* find(const Pool& pool, WorkerId id) {
+  const auto it = std::ranges::find(pool.workers, id, &Worker::id);
+  return it == pool.workers.end() ? nullptr : &*it;
+}
+
+Worker* in_slot(Pool& pool, unsigned slot, WorkerState state, WorkerId except) {
+  const auto it = std::ranges::find_if(
+      pool.workers, [&](const Worker& w) { return w.slot == slot && w.state == state && w.id != except; });
+  return it == pool.workers.end() ? nullptr : &*it;
+}
+
+Turn* turn_of(Pool& pool, unsigned slot) {
+  const auto it = std::ranges::find(pool.turns, slot, &Turn::slot);
+  return it == pool.turns.end() ? nullptr : &*it;
+}
+
+void apply(Worker& worker, const WorkerEvent& event, const PoolPolicy& policy, MonotonicTime now,
+           std::vector<PoolAction>& actions) {
+  auto step = transition(std::move(worker), event, policy.timeouts, now);
+  worker = std::move(step.state);
+  for (const WorkerAction& action : step.actions) std::visit([&](const auto& a) { actions.push_back(a); }, action);
+}
+
+void fork_worker(Pool& pool, std::optional<unsigned> slot, Generation g, const PoolPolicy& policy, MonotonicTime now,
+                 std::vector<PoolAction>& actions) {
+  const WorkerId id{++pool.last_id};
+  pool.workers.push_back(boot(id, slot, g, policy.timeouts, now));
+  actions.push_back(Spawn{id, slot, g});
+}
+
+void launch(Pool& pool, unsigned slot, Generation g, const PoolPolicy& policy, MonotonicTime now,
+            std::vector<PoolAction>& actions) {
+  const auto spare = std::ranges::find_if(pool.workers, [&](const Worker& w) { return spare_of(w, g); });
+  if (spare == pool.workers.end()) return fork_worker(pool, slot, g, policy, now, actions);
+  apply(*spare, Assign{slot}, policy, now, actions);
+}
+}  // namespace moult

@@ -1,0 +1,21 @@
+#pragma once
+// Questions about a pool, and the two hands that reconcile and turns share. Pure.
+#include "master/pool/pool.h"
+namespace moult {
+unsigned target(const Pool&);  // slots 0 .. target-1 are wanted
+bool wanted(const Pool&, const Worker&);
+bool forkable(const Pool&, Generation);
+bool launchable(const Pool&, Generation);         // forkable, or one of its spares waits
+Generation refill_generation(const Pool&);        // what an empty slot gets
+bool another_serves(const Pool&, unsigned slot);  // another wanted slot
+Worker* find(Pool&, WorkerId);
+const Worker* find(const Pool&, WorkerId);
+Worker* in_slot(Pool&, unsigned slot, WorkerState, WorkerId except = {});
+Turn* turn_of(Pool&, unsigned slot);
+
+void apply(Worker&, const WorkerEvent&, const PoolPolicy&, MonotonicTime now, std::vector<PoolAction>&);
+void fork_worker(Pool&, std::optional<unsigned> slot, Generation, const PoolPolicy&, MonotonicTime now,
+                 std::vector<PoolAction>&);
+void launch(Pool&, unsigned slot, Generation, const PoolPolicy&, MonotonicTime now,
+            std::vector<PoolAction>&);  // a spare if one waits
+}  // namespace moult

@@ -1,0 +1,287 @@
+#include "master/pool/supervisor.h"
+
+#include <csignal>
+#include <utility>
+
+#include "master/pool/pool_parts.h"
+#include "master/pool/trouble.h"
+namespace moult {
+namespace {
+int number_of(Signal signal) {
+  switch (signal) {
+    case Signal::abort: return SIGABRT;
+    case Signal::terminate: return SIGTERM;
+    case Signal::kill: break;
+  }
+  return SIGKILL;
+}
+}  // namespace
+
+// One launched worker, and what is known of it beyond the pool's record.
+struct Supervisor::Attached {
+  std::unique_ptr<WorkerLink> link;
+  MonotonicTime launched_at;
+  std::optional<MonotonicTime> ready_at;
+  std::string status;
+};
+
+Supervisor::Supervisor(uv_loop_t* loop, const SupervisorPolicy& policy, Launcher& launcher, Gate& gate)
+    : loop_(loop),
+      policy_(policy),
+      launcher_(launcher),
+      gate_(gate),
+      pool_(loop, Pool{.random = {policy.random_seed}}, policy_.pool, [this](const PoolAction& a) { perform(a); }),
+      generations_(loop, Generations{.random = {policy.random_seed + 1}}, policy_.generations,
+                   [this](const GenerationsAction& a) { perform(a); }) {
+  pool_.on_settled([this] { settle_reload(); });
+}
+
+Supervisor::~Supervisor() = default;
+
+void Supervisor::start(unsigned workers) {
+  pool_.post(ScaleTo{workers});
+  generations_.post(Reload{});
+}
+
+void Supervisor::scale(unsigned workers) { pool_.post(ScaleTo{workers}); }
+
+void Supervisor::reload(std::function<void(const ReloadOutcome&)> finished) {
+  end_reload("superseded by a later reload");
+  if (generations_.state().state == LoadState::ceased) return finished({false, "moult is stopping", {}});
+  generations_.post(Reload{});
+  reload_ = PendingReload{generations_.state().newest, std::move(finished)};
+}
+
+void Supervisor::stop() {
+  end_reload("moult is stopping");
+  pool_.post(Stop{});
+}
+
+void Supervisor::stop_quickly() {
+  end_reload("moult is stopping");
+  generations_.post(Cease{});
+  pool_.post(StopQuickly{});
+}
+
+void Supervisor::hung(WorkerId id, const std::string& why) {
+  const Worker* worker = find(pool_.state(), id);
+  if (!worker || worker->state != WorkerState::serving) return;
+  const Worker before = *worker;
+  attached_.at(id).status = why;
+  tell([&](WorkerObserver& o) { o.worker_hung(before, attached_.at(id).link->pid(), why); });
+  pool_.post(WorkerHung{id});
+}
+
+void Supervisor::listeners_closed() {
+  generations_.post(Cease{});  // fork servers hold the listeners, too
+  pool_.post(ListenersClosed{});
+}
+
+void Supervisor::reopen_logs() {
+  for (auto& [id, each] : attached_)
+    if (each.ready_at) each.link->reopen_logs();
+}
+
+WorkerLink* Supervisor::link(WorkerId id) const {
+  const auto found = attached_.find(id);
+  return found == attached_.end() ? nullptr : found->second.link.get();
+}
+
+// --- what the cores want done
+
+void Supervisor::perform(const PoolAction& action) {
+  std::visit(Match{
+                 [&](const Spawn& a) { launch(a); },
+                 [&](const Go& a) {
+                   if (WorkerLink* to = link(a.id)) to->go();
+                 },
+                 [&](const SendRetire& a) { retire(a); },
+                 [&](const SendSignal& a) {
+                   if (WorkerLink* to = link(a.id)) to->signal(number_of(a.signal));
+                 },
+                 [&](const AskGate& a) { ask_gate(a); },
+                 [&](const ReleaseGate& a) { grants_.erase(a.ask); },
+                 [&](const GenerationProven& a) {
+                   generations_.post(Proven{a.generation});
+                   tell([&](WorkerObserver& o) { o.generation_proven(a.generation); });
+                 },
+                 [&](const GenerationRejected& a) { reject(a.generation); },
+                 [&](const CloseListeners& a) { close_listeners_(a.heir); },
+                 [&](const Finished& a) { finish(a.exit_code); },
+             },
+             action);
+}
+
+void Supervisor::perform(const GenerationsAction& action) {
+  std::visit(Match{
+                 [&](const Load& a) { load(a.generation); },
+                 [&](const Drop& a) { launcher_.drop(a.generation); },
+                 [&](const AnnounceLoaded& a) { pool_.post(GenerationLoaded{a.generation}); },
+                 [&](const AnnounceLost& a) { pool_.post(GenerationLost{a.generation}); },
+                 [&](const ReloadFailed& a) {
+                   if (reload_ && reload_->generation == a.generation) end_reload(cause());
+                 },
+                 [&](const NothingLoads&) { finish(exit_not_loaded); },
+             },
+             action);
+}
+
+void Supervisor::load(Generation generation) {
+  tell([&](WorkerObserver& o) { o.load_started(generation); });
+  launcher_.load(generation, {.loaded = [this](Generation g) { generations_.post(Loaded{g}); },
+                              .load_failed = [this](Generation g, const Error& why) { load_failed(g, why.message); },
+                              .lost =
+                                  [this](Generation g, const Exit& exit) {
+                                    trouble_ = {g, std::nullopt, "the fork server " + moult::describe(exit), now()};
+                                    tell([&](WorkerObserver& o) { o.fork_server_gone(g, exit); });
+                                    generations_.post(Lost{g});
+                                  }});
+}
+
+void Supervisor::load_failed(Generation generation, const std::string& why) {
+  trouble_ = {generation, std::nullopt, why, now()};
+  tell([&](WorkerObserver& o) { o.generation_rejected(generation, why); });
+  generations_.post(LoadFailed{generation});
+}
+
+void Supervisor::reject(Generation generation) {
+  tell([&](WorkerObserver& o) { o.generation_rejected(generation, cause()); });
+  generations_.post(Rejected{generation});
+}
+
+void Supervisor::launch(const Spawn& spawn) {
+  auto& attached = attached_[spawn.id];
+  attached.launched_at = now();
+  attached.link = launcher_.launch(
+      spawn, {.started = [](WorkerId, pid_t) {},
+              .parked = [this](WorkerId id) { pool_.post(WorkerParked{id}); },
+              .ready = [this](WorkerId id, Drain) { ready(id); },
+              .status = [this](WorkerId id, const std::string& text) { attached_.at(id).status = text; },
+              .refused = [this](WorkerId id, const std::string& what) { refused(id, what); },
+              .gone = [this](WorkerId id, const Exit& exit) { gone(id, exit); }});
+}
+
+void Supervisor::retire(const SendRetire& order) {
+  const Worker* worker = find(pool_.state(), order.id);
+  WorkerLink* to = link(order.id);  // none: it died in this very step
+  if (!worker || !to) return;
+  to->retire(order.deadline);
+  tell([&](WorkerObserver& o) { o.worker_retiring(*worker, to->pid()); });
+}
+
+// Its answer may take as long as a boot may: so long a turn may be open.
+void Supervisor::ask_gate(const AskGate& question) {
+  grants_[question.ask] = gate_.acquire(question.ask, question.urgency, Budget{now() + policy_.pool.timeouts.boot},
+                                        [this, ask = question.ask](const GateAnswer& answer) {
+                                          pool_.post(GateAnswered{ask, answer});
+                                        });
+}
+
+void Supervisor::finish(int exit_code) {
+  end_reload("moult is stopping");
+  generations_.post(Cease{});
+  tell([&](WorkerObserver& o) { o.stop_finished(exit_code); });
+  finished_(exit_code);
+}
+
+// --- what workers say
+
+void Supervisor::ready(WorkerId id) {
+  pool_.post(WorkerReady{id});
+  const Worker* worker = find(pool_.state(), id);
+  if (!worker || worker->state != WorkerState::serving) return;
+  Attached& attached = attached_.at(id);
+  attached.ready_at = now();
+  tell([&](WorkerObserver& o) { o.worker_serving(*worker, attached.link->pid()); });
+}
+
+// It does not keep the contract: one that serves is replaced in peace, another is not let in.
+void Supervisor::refused(WorkerId id, const std::string& what) {
+  const Worker* worker = find(pool_.state(), id);
+  if (!worker) return;
+  attached_.at(id).status = what;
+  tell([&](WorkerObserver& o) { o.worker_refused(*worker, attached_.at(id).link->pid(), what); });
+  if (worker->state == WorkerState::serving)
+    pool_.post(Judged{id, Recycle{Cause::operator_request, Urgency::routine, {}}});
+  else attached_.at(id).link->signal(SIGKILL);
+}
+
+void Supervisor::gone(WorkerId id, Exit exit) {
+  const Worker* found = find(pool_.state(), id);
+  const auto attached = attached_.find(id);
+  if (!found || attached == attached_.end()) return;
+  const Worker worker = *found;
+  const bool booted = attached->second.ready_at.has_value();
+  const bool too_slow = !booted && now() - attached->second.launched_at >= policy_.pool.timeouts.boot;
+  if (exit.cause.empty() && too_slow) exit.cause = "it was not ready within --boot-timeout";
+  if (exit.cause.empty()) exit.cause = attached->second.status;
+  departed_ = std::move(attached->second.link);  // we are inside its callback
+  attached_.erase(attached);
+
+  const bool failed_boot = !booted && (worker.state == WorkerState::booting || too_slow);
+  const bool crashed = booted && worker.state == WorkerState::serving;
+  if (failed_boot || crashed)
+    trouble_ = {worker.generation, worker.slot,
+                moult::describe(exit) + (exit.cause.empty() ? "" : (exit.stage.empty() ? "\n" : ": ") + exit.cause),
+                now()};
+  tell([&](WorkerObserver& o) { failed_boot ? o.boot_failed(worker, exit) : o.worker_gone(worker, exit); });
+  pool_.post(WorkerGone{id});
+}
+
+// --- how a reload ends
+
+void Supervisor::settle_reload() {
+  if (!reload_ || pool_.state().goal.proven < reload_->generation || !pool_.state().turns.empty()) return;
+  unsigned renewed = 0;
+  for (const Worker& w : pool_.state().workers) {
+    const bool serves = w.state == WorkerState::serving && wanted(pool_.state(), w);
+    if (serves && w.generation < reload_->generation) return;
+    renewed += serves;
+  }
+  if (renewed < target(pool_.state())) return;
+  const PendingReload ended = std::move(*std::exchange(reload_, std::nullopt));
+  ended.finished({true, "", ended.generation});
+}
+
+void Supervisor::end_reload(const std::string& error) {
+  if (!reload_) return;
+  const PendingReload ended = std::move(*std::exchange(reload_, std::nullopt));
+  ended.finished({false, error, ended.generation});
+}
+
+std::string Supervisor::cause() const { return trouble_ ? trouble_->cause : "the new code did not come up"; }
+
+// --- looking
+
+SupervisorDescription Supervisor::describe() const {
+  const Pool& pool = pool_.state();
+  SupervisorDescription d{pool.goal.mode, pool.goal.workers, pool.goal.proven, pool.goal.candidate, 0, {}, ""};
+  if (!generations_.state().loaded.empty())
+    d.fork_server_pid = launcher_.fork_server_pid(generations_.state().loaded.back());
+  if (trouble_ && !overcome(*trouble_, pool, policy_.pool.stable_after, now())) d.boot_error = trouble_->cause;
+  for (const Worker& worker : pool.workers) d.workers.push_back(describe(worker));
+  std::ranges::sort(d.workers, {}, [](const WorkerDescription& w) { return std::pair(w.slot.value_or(~0u), w.id); });
+  return d;
+}
+
+WorkerDescription Supervisor::describe(const Worker& worker) const {
+  const Attached& attached = attached_.at(worker.id);
+  WorkerDescription d{.id = worker.id,
+                      .slot = worker.slot,
+                      .pid = attached.link->pid(),
+                      .state = worker.state,
+                      .generation = worker.generation,
+                      .in_state = now() - worker.since,
+                      .status = attached.status};
+  if (attached.ready_at) d.uptime = now() - *attached.ready_at;
+  if (const ScoreboardMemory* board = attached.link->scoreboard()) {
+    const auto started = board->read(ScoreboardField::requests_started) + board->read(ScoreboardField::calls_started);
+    d.requests = board->read(ScoreboardField::requests_finished) + board->read(ScoreboardField::calls_finished);
+    d.in_flight = started > d.requests ? started - d.requests : 0;
+    d.open_connections = board->read(ScoreboardField::open_connections);
+    d.upgraded_connections = board->read(ScoreboardField::upgraded_connections);
+    d.responses_5xx = board->read(ScoreboardField::responses_5xx);
+  }
+  return d;
+}
+}  // namespace moult

@@ -1,0 +1,129 @@
+#pragma once
+// Runs the pool on the loop: performs its actions on real processes, and turns what these say into its events. Owns the
+// links of all workers and decides nothing itself: pool/ decides who lives, generations/ what is loaded.
+// Made by Instance; called by Operator (control), by the watches (health, memory) and, for looking, by report.
+#include <uv.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/machine.h"
+#include "master/pool/generations.h"
+#include "master/pool/launcher.h"
+#include "master/pool/pool.h"
+#include "master/pool/trouble.h"
+#include "master/pool/worker_observer.h"
+namespace moult {
+struct SupervisorPolicy {
+  PoolPolicy pool;
+  GenerationsPolicy generations;
+  std::uint64_t random_seed;
+};
+
+// What one worker is now. Times are ages at the moment of describing.
+struct WorkerDescription {
+  WorkerId id;
+  std::optional<unsigned> slot;  // none: a spare
+  pid_t pid;                     // zero: not started yet
+  WorkerState state;
+  Generation generation;
+  Duration in_state;               // how long it has been in that state
+  std::optional<Duration> uptime;  // since READY
+  std::uint64_t requests, in_flight, open_connections, upgraded_connections,
+      responses_5xx;   // zero without a scoreboard
+  std::string status;  // its last STATUS=
+};
+
+struct SupervisorDescription {
+  Mode mode;
+  unsigned wanted;
+  Generation proven, candidate;
+  pid_t fork_server_pid;                   // of the newest loaded generation; zero: none
+  std::vector<WorkerDescription> workers;  // by slot, then by id
+  std::string boot_error;                  // why the last load or boot failed; empty once a boot has succeeded since
+};
+
+// How a reload ended: every wanted slot serves the new code, or why not.
+struct ReloadOutcome {
+  bool succeeded;
+  std::string error;
+  Generation generation;
+};
+
+inline constexpr int exit_not_loaded = 4;  // DESIGN §4; 3, never READY, is the pool's
+
+class Supervisor {
+ public:
+  Supervisor(uv_loop_t*, const SupervisorPolicy&, Launcher&, Gate&);
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  void observe(WorkerObserver& observer) { observers_.push_back(&observer); }  // before start(); outlives us
+  // Both are set before start(). The first is answered with listeners_closed(), later or from inside.
+  void on_close_listeners(std::function<void(WorkerId heir)> close) { close_listeners_ = std::move(close); }
+  void on_finished(std::function<void(int exit_code)> finished) { finished_ = std::move(finished); }
+
+  void start(unsigned workers);  // loads the first generation
+  void scale(unsigned workers);
+  void reload(
+      std::function<void(const ReloadOutcome&)> finished);  // a later reload supersedes: the earlier one hears so
+  void stop();                                              // graceful; again: no effect
+  void stop_quickly();
+  void hung(WorkerId, const std::string& why);
+  void listeners_closed();
+
+  void reopen_logs();  // asks every worker that knows how
+  const Pool& pool() const { return pool_.state(); }
+  WorkerLink* link(WorkerId) const;  // null: gone
+  SupervisorDescription describe() const;
+
+ private:
+  struct Attached;
+  struct PendingReload {
+    Generation generation;
+    std::function<void(const ReloadOutcome&)> finished;
+  };
+
+  void perform(const PoolAction&);
+  void perform(const GenerationsAction&);
+  void load(Generation);
+  void load_failed(Generation, const std::string& why);
+  void reject(Generation);
+  void launch(const Spawn&);
+  void retire(const SendRetire&);
+  void ask_gate(const AskGate&);
+  void finish(int exit_code);
+  void ready(WorkerId);
+  void refused(WorkerId, const std::string& what);
+  void gone(WorkerId, Exit);
+  void settle_reload();
+  void end_reload(const std::string& error);
+  std::string cause() const;
+  WorkerDescription describe(const Worker&) const;
+  MonotonicTime now() const { return monotonic_now(loop_); }
+  template <class Say>
+  void tell(Say say) {
+    for (WorkerObserver* each : observers_) say(*each);
+  }
+
+  uv_loop_t* loop_;
+  const SupervisorPolicy policy_;
+  Launcher& launcher_;
+  Gate& gate_;
+  std::vector<WorkerObserver*> observers_;
+  std::function<void(WorkerId)> close_listeners_;
+  std::function<void(int)> finished_;
+  std::map<WorkerId, Attached> attached_;  // exactly the workers of the pool
+  std::unique_ptr<WorkerLink> departed_;   // the last one that is gone: it cannot be destroyed inside its own callback
+  std::map<AskId, std::unique_ptr<Grant>> grants_;
+  std::optional<PendingReload> reload_;
+  std::optional<Trouble> trouble_;
+  Machine<Pool, PoolEvent, PoolAction, PoolPolicy> pool_;
+  Machine<Generations, GenerationsEvent, GenerationsAction, GenerationsPolicy> generations_;
+};
+}  // namespace moult

@@ -1,0 +1,43 @@
+#pragma once
+// The master's end of one worker, whatever launched it. Made by a Launcher, owned by the Supervisor until `gone`.
+// Two forms: ChannelLink (forked by a fork server, speaks the contract) and NotifyLink (any command, speaks sd_notify
+// or nothing). Everything happens on the loop's thread; no callback is made from inside a call.
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "master/pool/exit.h"
+#include "worker/scoreboard_memory.h"
+namespace moult {
+enum class Drain { handover, close, own };  // what happens to its idle connections when it retires (DESIGN §7)
+
+// Everything one worker can say. Each is called with the worker's id, which is never reused.
+struct LinkEvents {
+  std::function<void(WorkerId, pid_t)> started;              // the process exists, and this is its pid in our namespace
+  std::function<void(WorkerId)> parked;                      // a spare: start-up done, listeners untouched
+  std::function<void(WorkerId, Drain)> ready;                // listeners are in its loop
+  std::function<void(WorkerId, const std::string&)> status;  // STATUS=, one line for people
+  std::function<void(WorkerId, const std::string&)>
+      refused;                                      // a bad message: what was wrong; the worker is to be retired
+  std::function<void(WorkerId, const Exit&)> gone;  // once, last, after its channel was read to the end
+};
+
+class WorkerLink {
+ public:
+  virtual ~WorkerLink() = default;  // kills what is left of its process group; its events are never called again
+  virtual void go() = 0;            // a spare takes a slot
+  virtual void retire(MonotonicTime deadline) = 0;  // stop accepting, finish what is in flight, exit by then
+  virtual void signal(int signal_number) = 0;       // to the worker; SIGKILL goes to its whole group
+  virtual void reopen_logs() = 0;  // SIGUSR1 to those who know it; nothing to a command that might die of it
+  virtual pid_t pid() const = 0;   // zero: not started yet
+  virtual const ScoreboardMemory* scoreboard() const = 0;  // null: it has none (exec)
+  // CLOCK_MONOTONIC of its last sign of life: the scoreboard's heartbeat or WATCHDOG=1; none: it never promised any, so
+  // its silence means nothing.
+  virtual std::optional<MonotonicTime> heartbeat() const = 0;
+};
+}  // namespace moult

@@ -1,0 +1,26 @@
+#pragma once
+// Those who want to know what becomes of workers: event log, metrics, linger, memory watch. Called by the Supervisor,
+// in the order they were registered, after the pool has taken the step.
+#include <string>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "master/pool/pool.h"
+#include "master/pool/worker_link.h"
+namespace moult {
+class WorkerObserver {
+ public:
+  virtual ~WorkerObserver() = default;
+  virtual void worker_serving(const Worker&, pid_t) {}
+  virtual void worker_retiring(const Worker&, pid_t) {}
+  virtual void boot_failed(const Worker&, const Exit&) {}  // gone before READY
+  virtual void worker_gone(const Worker&, const Exit&) {}  // gone after READY
+  virtual void worker_hung(const Worker&, pid_t, const std::string& /*why*/) {}
+  virtual void worker_refused(const Worker&, pid_t, const std::string& /*what*/) {}  // it broke the contract
+  virtual void load_started(Generation) {}
+  virtual void generation_proven(Generation) {}
+  virtual void generation_rejected(Generation, const std::string& /*cause*/) {}  // did not load, or could not boot
+  virtual void fork_server_gone(Generation, const Exit&) {}
+  virtual void stop_finished(int /*exit_code*/) {}
+};
+}  // namespace moult

@@ -1,0 +1,189 @@
+// The supervisor on a real loop, with a launcher whose workers do what the test says: what the pool orders reaches the
+// right link, what links say reaches the pool and the observers, and a reload ends as it should.
+#include "master/pool/supervisor.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <map>
+namespace moult {
+namespace {
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+struct ScriptedLink final : WorkerLink {
+  std::vector<std::string>& said;
+  WorkerId id;
+  ScriptedLink(std::vector<std::string>& words, WorkerId worker) : said(words), id(worker) {}
+  std::string name() const { return std::to_string(id.value); }
+  void go() override { said.push_back("go " + name()); }
+  void retire(MonotonicTime) override { said.push_back("retire " + name()); }
+  void signal(int number) override { said.push_back("signal " + std::to_string(number) + " to " + name()); }
+  void reopen_logs() override { said.push_back("reopen " + name()); }
+  pid_t pid() const override { return static_cast<pid_t>(1000 + id.value); }
+  const ScoreboardMemory* scoreboard() const override { return nullptr; }
+  std::optional<MonotonicTime> heartbeat() const override { return std::nullopt; }
+};
+
+struct ScriptedLauncher final : Launcher {
+  std::vector<std::string> said;
+  LoadEvents loads;
+  std::map<WorkerId, LinkEvents> links;
+  std::map<WorkerId, Generation> generations;
+  void load(Generation g, const LoadEvents& events) override {
+    said.push_back("load " + std::to_string(g.value));
+    loads = events;
+  }
+  std::unique_ptr<WorkerLink> launch(const Spawn& spawn, const LinkEvents& events) override {
+    said.push_back("launch " + std::to_string(spawn.id.value));
+    links[spawn.id] = events;
+    generations[spawn.id] = spawn.generation;
+    return std::make_unique<ScriptedLink>(said, spawn.id);
+  }
+  void drop(Generation g) override { said.push_back("drop " + std::to_string(g.value)); }
+  std::size_t running() const override { return 0; }
+  pid_t fork_server_pid(Generation) const override { return 0; }
+};
+
+struct GrantsAll final : Gate {
+  std::unique_ptr<Grant> acquire(AskId, Urgency, Budget, std::function<void(GateAnswer)>) override { return nullptr; }
+};
+
+struct Notes final : WorkerObserver {
+  std::vector<std::string> notes;
+  void worker_serving(const Worker& w, pid_t) override { note("serving", w.id.value); }
+  void boot_failed(const Worker& w, const Exit&) override { note("boot failed", w.id.value); }
+  void worker_gone(const Worker& w, const Exit&) override { note("gone", w.id.value); }
+  void generation_rejected(Generation g, const std::string& cause) override { note("rejected for " + cause, g.value); }
+  void note(const std::string& what, std::uint64_t number) { notes.push_back(what + " " + std::to_string(number)); }
+};
+
+class SupervisorTest : public testing::Test {
+ protected:
+  SupervisorTest() {
+    uv_loop_init(&loop);
+    supervisor = std::make_unique<Supervisor>(&loop, policy, launcher, gate);
+    supervisor->observe(notes);
+    supervisor->on_finished([this](int code) { exit_code = code; });
+    supervisor->on_close_listeners([this](WorkerId) { supervisor->listeners_closed(); });
+  }
+  ~SupervisorTest() override {
+    supervisor.reset();
+    uv_run(&loop, UV_RUN_DEFAULT);
+    EXPECT_EQ(uv_loop_close(&loop), 0);
+  }
+  void serve(unsigned workers) {
+    supervisor->start(workers);
+    launcher.loads.loaded({1});
+    for (std::uint64_t id = 1; id <= workers; ++id) launcher.links.at({id}).ready({id}, Drain::close);
+    launcher.said.clear();
+    notes.notes.clear();
+  }
+  void exits(std::uint64_t id, int status) { launcher.links.at({id}).gone({id}, Exit{.pid = 1, .status = status}); }
+
+  uv_loop_t loop;
+  SupervisorPolicy policy{{{60s, 30s, 10s}, 2, {1s, 30s}, 10s, 0s}, {{1s, 30s}, 10s, 5, BeforeReload::keep_the_old}, 1};
+  ScriptedLauncher launcher;
+  GrantsAll gate;
+  Notes notes;
+  std::optional<int> exit_code;
+  std::unique_ptr<Supervisor> supervisor;
+};
+
+TEST_F(SupervisorTest, LoadsThenLaunchesThenServes) {
+  supervisor->start(2);
+  EXPECT_THAT(launcher.said, ElementsAre("load 1"));
+  launcher.loads.loaded({1});
+  EXPECT_THAT(launcher.said, ElementsAre("load 1", "launch 1", "launch 2"));
+  launcher.links.at({1}).ready({1}, Drain::close);
+  EXPECT_THAT(notes.notes, ElementsAre("serving 1"));
+  EXPECT_EQ(supervisor->describe().workers.at(0).state, WorkerState::serving);
+}
+
+TEST_F(SupervisorTest, AnAppThatDoesNotLoadEndsItWithExit4AndTheCause) {
+  supervisor->start(1);
+  launcher.loads.load_failed({1}, {"Traceback: no module named x"});
+  EXPECT_EQ(exit_code, 4);
+  EXPECT_THAT(notes.notes, ElementsAre("rejected for Traceback: no module named x 1"));
+}
+
+TEST_F(SupervisorTest, WorkersThatNeverGetReadyEndItWithExit3) {
+  supervisor->start(1);
+  launcher.loads.loaded({1});
+  exits(1, 0);
+  exits(2, 0);
+  EXPECT_EQ(exit_code, 3);
+  EXPECT_EQ(supervisor->describe().boot_error, "exited with status 0");
+}
+
+TEST_F(SupervisorTest, ACrashedWorkerIsReplacedAndItsCauseIsShown) {
+  serve(2);
+  exits(1, 7);
+  EXPECT_THAT(launcher.said, ElementsAre("launch 3"));
+  EXPECT_THAT(notes.notes, ElementsAre("gone 1"));
+  EXPECT_EQ(supervisor->describe().boot_error, "exited with status 7");
+}
+
+TEST_F(SupervisorTest, AReloadIsFinishedWhenEverySlotServesTheNewCode) {
+  serve(2);
+  std::optional<ReloadOutcome> outcome;
+  supervisor->reload([&](const ReloadOutcome& o) { outcome = o; });
+  launcher.loads.loaded({2});
+  launcher.links.at({3}).ready({3}, Drain::close);
+  EXPECT_THAT(launcher.said, ElementsAre("load 2", "launch 3", "drop 1", "retire 1"));
+  EXPECT_FALSE(outcome);
+  exits(1, 0);
+  launcher.links.at({4}).ready({4}, Drain::close);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->succeeded);
+}
+
+TEST_F(SupervisorTest, AReloadToCodeThatCannotBootFailsWithItsCauseAndTheOldCodeServes) {
+  serve(1);
+  std::optional<ReloadOutcome> outcome;
+  supervisor->reload([&](const ReloadOutcome& o) { outcome = o; });
+  launcher.loads.loaded({2});
+  launcher.links.at({2}).gone({2}, Exit{.pid = 1, .status = 1, .cause = "Traceback: boom"});
+  uv_run(&loop, UV_RUN_ONCE);  // the back-off of a replacement beside an old worker, about 1 s
+  ASSERT_TRUE(launcher.links.contains({3}));
+  launcher.links.at({3}).gone({3}, Exit{.pid = 1, .status = 1, .cause = "Traceback: boom"});
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(outcome->succeeded);
+  EXPECT_EQ(outcome->error, "exited with status 1\nTraceback: boom");
+  EXPECT_EQ(supervisor->describe().workers.at(0).generation, Generation{1});
+}
+
+TEST_F(SupervisorTest, ALaterReloadSupersedesAnEarlierOneWhichHearsSo) {
+  serve(1);
+  std::optional<ReloadOutcome> first;
+  supervisor->reload([&](const ReloadOutcome& o) { first = o; });
+  supervisor->reload([](const ReloadOutcome&) {});
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->error, "superseded by a later reload");
+}
+
+TEST_F(SupervisorTest, AStopRetiresTheWorkersDropsTheCodeAndEndsWithExit0) {
+  serve(1);
+  supervisor->stop();
+  EXPECT_THAT(launcher.said, ElementsAre("drop 1", "retire 1"));
+  exits(1, 0);
+  EXPECT_EQ(exit_code, 0);
+}
+
+TEST_F(SupervisorTest, AWorkerThatBreaksTheContractBeforeReadyIsNotLetIn) {
+  supervisor->start(1);
+  launcher.loads.loaded({1});
+  launcher.links.at({1}).refused({1}, "it speaks contract version 9, not 1");
+  EXPECT_EQ(launcher.said.back(), "signal " + std::to_string(SIGKILL) + " to 1");
+  launcher.links.at({1}).gone({1}, Exit{.pid = 1, .signal = SIGKILL});
+  EXPECT_EQ(supervisor->describe().boot_error, "killed by SIGKILL\nit speaks contract version 9, not 1");
+}
+
+TEST_F(SupervisorTest, AHungWorkerIsAbortedAndItsSlotIsFilledAtOnce) {
+  serve(1);
+  supervisor->hung({1}, "no heartbeat for 30.0 s");
+  EXPECT_THAT(launcher.said, ElementsAre("signal " + std::to_string(SIGABRT) + " to 1", "launch 2"));
+}
+}  // namespace
+}  // namespace moult
