@@ -1,0 +1,228 @@
+#include "hello_server.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <vector>
+namespace example {
+namespace {
+using Caller = moult::WorkerContext::Caller;
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t seconds_setting(const moult::WorkerContext& context, const char* name, double otherwise) {
+  const char* text = context.setting(name);
+  const double seconds = text != nullptr ? std::strtod(text, nullptr) : otherwise;
+  return static_cast<std::uint64_t>(std::clamp(seconds, 0.0, 1e6) * 1e9);
+}
+// A request may have arrived that the loop has not seen yet.
+bool has_unread(int fd) {
+  char byte;
+  return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+}  // namespace
+
+HelloServer::HelloServer(moult::WorkerContext& context, Handler handler)
+    : context_(context), handler_(handler), epoll_fd_(::epoll_create1(EPOLL_CLOEXEC)) {
+  keep_alive_ns_ = seconds_setting(context, "keep_alive_seconds", 75);
+  // A quarter of the time after which a silent worker is killed, but never a busy loop and at most every second.
+  heartbeat_ns_ =
+      std::clamp<std::uint64_t>(seconds_setting(context, "timeout_seconds", 30) / 4, 10'000'000, 1'000'000'000);
+  for (std::size_t i = 0; i < context.listener_count(); ++i) listeners_[context.listener(i).fd] = Caller::visitor;
+  if (context.internal_fd() >= 0) listeners_[context.internal_fd()] = Caller::schedule;
+  for (const auto& [fd, caller] : listeners_) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  watch(context.channel_fd(), EPOLLIN, EPOLL_CTL_ADD);
+}
+
+HelloServer::~HelloServer() {
+  for (const auto& [fd, connection] : connections_) ::close(fd);
+  ::close(epoll_fd_);
+}
+
+int HelloServer::run() {
+  accept_all(true);
+  context_.ready(moult::WorkerDrain::close);
+  std::array<epoll_event, 64> events;
+  while (!master_gone_ && (!retiring_ || !connections_.empty()) && now_ns() < deadline_ns_) {
+    watch(context_.channel_fd(), static_cast<std::uint32_t>(context_.channel_events()), EPOLL_CTL_MOD);
+    const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), wait_milliseconds());
+    if (count < 0 && errno != EINTR) return 1;
+    context_.heartbeat();
+    for (const epoll_event& event : std::span(events).first(static_cast<std::size_t>(std::max(count, 0))))
+      handle(event);
+    timers();
+    context_.connections(connections_.size(), 0);
+  }
+  return 0;
+}
+
+void HelloServer::watch(int fd, std::uint32_t events, int operation) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  ::epoll_ctl(epoll_fd_, operation, fd, &event);
+}
+
+// Without EPOLLEXCLUSIVE each new connection would wake every worker.
+void HelloServer::accept_all(bool accepting) {
+  if (accepting_ == accepting) return;
+  accepting_ = accepting;
+  for (const auto& [fd, caller] : listeners_)
+    watch(fd, EPOLLIN | EPOLLEXCLUSIVE, accepting ? EPOLL_CTL_ADD : EPOLL_CTL_DEL);
+}
+
+void HelloServer::accept_from(int listener, Caller caller) {
+  while (connections_.size() < max_connections) {
+    const int fd = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+    if (fd < 0 && errno == EAGAIN) return;
+    if (fd < 0) break;
+    Connection& connection = connections_[fd];
+    connection.fd = fd;
+    connection.caller = caller;
+    connection.close_at_ns = now_ns() + keep_alive_ns_;
+    watch(fd, EPOLLIN, EPOLL_CTL_ADD);
+  }
+  accept_all(false);  // no room, or no descriptor: timers() tries again
+}
+
+void HelloServer::handle(const epoll_event& event) {
+  const int fd = event.data.fd;
+  if (fd == context_.channel_fd()) return hear_the_master();
+  // One that was in the same batch may have taken the listeners out, or closed this connection.
+  if (const auto listener = listeners_.find(fd); listener != listeners_.end()) {
+    if (accepting_) accept_from(fd, listener->second);
+    return;
+  }
+  const auto found = connections_.find(fd);
+  if (found == connections_.end()) return;
+  if (event.events & (EPOLLERR | EPOLLHUP)) return close_now(fd);
+  if (event.events & EPOLLIN) return read_from(found->second);
+  advance(found->second);
+}
+
+void HelloServer::read_from(Connection& connection) {
+  std::array<char, 64 * 1024> bytes;
+  const ssize_t count = ::recv(connection.fd, bytes.data(), bytes.size(), 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) return close_now(connection.fd);
+  if (connection.closing) return;  // read and forgotten: unread bytes at close would turn our answer into a reset
+  connection.in.append(bytes.data(), static_cast<std::size_t>(count));
+  advance(connection);
+}
+
+// Does what can be done now: sends, ends the request, begins the next.
+void HelloServer::advance(Connection& connection) {
+  while (!connection.closing && connection.answer_at_ns == 0) {
+    if (!connection.out.empty()) {
+      const ssize_t count = ::send(connection.fd, connection.out.data(), connection.out.size(), MSG_NOSIGNAL);
+      if (count < 0 && errno == EAGAIN) return watch(connection.fd, EPOLLOUT, EPOLL_CTL_MOD);
+      if (count < 0) return close_now(connection.fd);
+      connection.out.erase(0, static_cast<std::size_t>(count));
+      continue;
+    }
+    if (connection.request || !connection.keep_alive) end_request(connection);
+    if (!connection.keep_alive || (retiring_ && connection.in.empty())) return close_gently(connection);
+    auto next = take_request(connection.in);
+    if (std::holds_alternative<Incomplete>(next)) return watch(connection.fd, EPOLLIN, EPOLL_CTL_MOD);
+    if (const auto* bad = std::get_if<BadRequest>(&next)) {
+      connection.keep_alive = false;
+      connection.out = response(bad->status, "", false);
+    } else {
+      begin_request(connection, std::get<HttpRequest>(next));
+    }
+  }
+}
+
+void HelloServer::begin_request(Connection& connection, const HttpRequest& request) {
+  connection.request = context_.request_started(connection.caller);
+  const Answer answer = handler_(request, context_);
+  connection.status = answer.status;
+  connection.keep_alive = request.keep_alive && !retiring_;
+  connection.out = response(answer.status, answer.body, connection.keep_alive, request.method == "HEAD");
+  if (answer.delay_ns == 0) return;
+  connection.answer_at_ns = now_ns() + answer.delay_ns;
+  watch(connection.fd, 0, EPOLL_CTL_MOD);
+}
+
+void HelloServer::end_request(Connection& connection) {
+  if (connection.request) context_.request_finished(*connection.request, connection.status);
+  connection.request.reset();
+  connection.close_at_ns = now_ns() + keep_alive_ns_;
+}
+
+void HelloServer::close_gently(Connection& connection) {
+  ::shutdown(connection.fd, SHUT_WR);
+  connection.closing = true;
+  connection.close_at_ns = now_ns() + linger_ns;
+  watch(connection.fd, EPOLLIN, EPOLL_CTL_MOD);
+}
+
+void HelloServer::close_now(int fd) {
+  const auto closed = connections_.extract(fd);
+  if (closed.empty()) return;
+  if (closed.mapped().request) context_.request_finished(*closed.mapped().request, 0);
+  ::close(fd);
+}
+
+void HelloServer::timers() {
+  const std::uint64_t now = now_ns();
+  if (!retiring_ && connections_.size() < max_connections) accept_all(true);
+  std::vector<int> due;
+  for (const auto& [fd, connection] : connections_) {
+    const bool idle = !connection.request && connection.out.empty();
+    if ((connection.answer_at_ns != 0 && connection.answer_at_ns <= now) || (idle && connection.close_at_ns <= now) ||
+        (idle && retiring_ && !connection.closing && connection.in.empty() && !has_unread(fd)))
+      due.push_back(fd);
+  }
+  for (const int fd : due) {
+    Connection& connection = connections_.at(fd);
+    if (connection.answer_at_ns != 0) {
+      connection.answer_at_ns = 0;
+      advance(connection);
+    } else if (connection.closing) {
+      close_now(fd);
+    } else {
+      close_gently(connection);
+    }
+  }
+}
+
+int HelloServer::wait_milliseconds() const {
+  const std::uint64_t now = now_ns();
+  std::uint64_t until = std::min(now + heartbeat_ns_, deadline_ns_);
+  for (const auto& [fd, connection] : connections_) {
+    if (connection.answer_at_ns != 0) until = std::min(until, connection.answer_at_ns);
+    if (!connection.request) until = std::min(until, connection.close_at_ns);
+  }
+  return until <= now ? 0 : static_cast<int>((until - now) / 1'000'000 + 1);
+}
+
+void HelloServer::hear_the_master() {
+  using Kind = moult::WorkerMessage::Kind;
+  for (auto message = context_.next_message(); message.kind != Kind::nothing; message = context_.next_message()) {
+    switch (message.kind) {
+      case Kind::retire:
+        retiring_ = true;
+        deadline_ns_ = message.deadline_ns;
+        accept_all(false);  // idle connections are closed by timers()
+        break;
+      case Kind::master_gone: master_gone_ = true; break;
+      case Kind::held:
+      case Kind::declined:
+      case Kind::adopt:
+      case Kind::nothing: break;  // this server neither hands over nor takes connections
+    }
+  }
+}
+}  // namespace example

@@ -1,0 +1,70 @@
+#pragma once
+// A small HTTP server over epoll, as a worker of moult: it shows each duty of a worker once. One thread.
+//
+//   it retires   it stops accepting; idle connections are closed; those in the middle of a request get their answer,
+//   with
+//                `Connection: close`; then it ends (WorkerDrain::close)
+#include <sys/epoll.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "http.h"
+#include "moult_worker.h"
+namespace example {
+inline constexpr std::size_t max_connections = 10'000;
+inline constexpr std::uint64_t linger_ns = 2'000'000'000;  // how long a closing one may still send what nobody reads
+
+struct Answer {
+  int status;
+  std::string body;
+  std::uint64_t delay_ns = 0;
+};
+using Handler = Answer (*)(const HttpRequest&, const moult::WorkerContext&);
+
+class HelloServer {
+ public:
+  HelloServer(moult::WorkerContext&, Handler);
+  ~HelloServer();
+  HelloServer(const HelloServer&) = delete;
+  HelloServer& operator=(const HelloServer&) = delete;
+  int run();  // until it has retired; the exit status
+
+ private:
+  struct Connection {
+    int fd = -1;
+    moult::WorkerContext::Caller caller;
+    std::string in, out;
+    std::optional<moult::WorkerContext::Request> request;  // in flight
+    int status = 0;                                        // of its answer
+    std::uint64_t answer_at_ns = 0;                        // zero: not waiting to answer
+    bool keep_alive = true, closing = false;
+    std::uint64_t close_at_ns = UINT64_MAX;  // keep-alive or linger ends
+  };
+  void watch(int fd, std::uint32_t events, int operation);
+  void accept_all(bool accepting);
+  void accept_from(int listener, moult::WorkerContext::Caller);
+  void handle(const epoll_event&);
+  void read_from(Connection&);
+  void advance(Connection&);
+  void begin_request(Connection&, const HttpRequest&);
+  void end_request(Connection&);
+  void close_gently(Connection&);
+  void close_now(int fd);
+  void timers();
+  int wait_milliseconds() const;
+  void hear_the_master();
+
+  moult::WorkerContext& context_;
+  Handler handler_;
+  int epoll_fd_;
+  std::uint64_t keep_alive_ns_, heartbeat_ns_;
+  std::map<int, moult::WorkerContext::Caller> listeners_;
+  std::map<int, Connection> connections_;
+  bool accepting_ = false, retiring_ = false, master_gone_ = false;
+  std::uint64_t deadline_ns_ = UINT64_MAX;
+};
+}  // namespace example

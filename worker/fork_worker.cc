@@ -1,0 +1,121 @@
+#include "worker/fork_worker.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string_view>
+
+#include "worker/fork_protocol.h"
+namespace moult {
+namespace {
+// A worker outlives its intermediate parent by well under a millisecond; the bound is for a machine that stands still.
+constexpr int most_parent_looks = 100'000;
+constexpr timespec between_parent_looks{0, 100'000};  // 0.1 ms: 10 s in all
+// Far above any ordinary process's, below 1000, which means "kill this one first, whatever it holds".
+constexpr int oom_score_raise = 500;
+
+// Everything from here to say_hello() runs in a fork of a process that may have had threads: async-signal-safe calls
+// only, no allocation.
+void say(int channel_fd, std::string_view datagram) {
+  while (::send(channel_fd, datagram.data(), datagram.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {}
+}
+
+[[noreturn]] void fail(const WorkerBirth& birth, std::string_view stage, int error) {
+  char text[128] = "STATUS=the worker could not start: ";
+  char* end = text + std::strlen(text);
+  end = std::copy_n(stage.data(), std::min<std::size_t>(stage.size(), 40), end);
+  end = std::copy_n(", errno ", 8, end);
+  end = std::to_chars(end, std::end(text), error).ptr;
+  say(birth.channel_fd, {text, end});
+  ::_exit(1);
+}
+
+void wait_for_parent(const WorkerBirth& birth, pid_t intermediate) {
+  int looks = 0;
+  while (::getppid() == intermediate && ++looks < most_parent_looks) ::nanosleep(&between_parent_looks, nullptr);
+  if (::getppid() != birth.master_pid) fail(birth, "waiting for the master as its parent", ECHILD);
+}
+
+void die_with_the_master(const WorkerBirth& birth) {
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail(birth, "prctl", errno);
+  if (::getppid() != birth.master_pid) ::_exit(1);  // it died just before: nobody to tell
+}
+
+void reset_signals() {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) ::sigaction(number, &standard, nullptr);  // KILL and STOP refuse
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// As good as it can be had: a worker that the kernel does not prefer still serves.
+void raise_oom_score() {
+  const int fd = ::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+  if (fd < 0) return;
+  char text[16] = {};
+  int score = 0;
+  const ssize_t length = ::read(fd, text, sizeof text - 1);
+  if (length > 0) std::from_chars(text, text + length, score);
+  const char* end = std::to_chars(text, std::end(text), std::min(score + oom_score_raise, 1000)).ptr;
+  [[maybe_unused]] const ssize_t written = ::write(fd, text, static_cast<std::size_t>(end - text));
+  ::close(fd);
+}
+
+void redirect(const WorkerBirth& birth, int from, int to) {
+  if (from >= 0 && ::dup2(from, to) < 0) fail(birth, "dup2", errno);
+}
+
+void say_hello(const WorkerBirth& birth) {
+  char text[32] = "HELLO=";
+  const char* end = std::to_chars(text + 6, std::end(text), contract_version).ptr;
+  say(birth.channel_fd, {text, end});
+}
+
+[[noreturn]] void live(const WorkerBirth& birth, pid_t intermediate, const std::function<int()>& life) {
+  ::close(birth.fork_server_channel_fd);
+  wait_for_parent(birth, intermediate);
+  die_with_the_master(birth);
+  if (::setpgid(0, 0) != 0) fail(birth, "setpgid", errno);
+  reset_signals();
+  raise_oom_score();
+  redirect(birth, birth.stdout_fd, STDOUT_FILENO);
+  redirect(birth, birth.stderr_fd, STDERR_FILENO);
+  say_hello(birth);
+  std::exit(life());
+}
+
+// Its exit status is the errno of the second fork: all of Linux's are below 256.
+[[noreturn]] void stand_between(const WorkerBirth& birth, const std::function<int()>& life) {
+  const pid_t self = ::getpid();
+  const pid_t worker = ::fork();
+  if (worker == 0) live(birth, self, life);
+  ::_exit(worker < 0 ? errno : 0);
+}
+}  // namespace
+
+std::optional<BirthFailure> fork_worker(const WorkerBirth& birth, const std::function<int()>& life) {
+  std::fflush(nullptr);  // or what waits in a buffer would be written twice
+  const pid_t intermediate = ::fork();
+  if (intermediate == 0) stand_between(birth, life);
+  if (intermediate < 0) return BirthFailure{"fork", errno};
+  int status = 0;
+  while (::waitpid(intermediate, &status, 0) < 0)
+    if (errno != EINTR) return BirthFailure{"waitpid", errno};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
+  // A worker that was forked all the same ends by itself when the master closes its end.
+  return BirthFailure{"fork", WIFEXITED(status) ? WEXITSTATUS(status) : EINTR};
+}
+}  // namespace moult

@@ -1,0 +1,103 @@
+"""Hosts gunicorn's own worker classes without its arbiter: sync, gthread, UvicornWorker, asgi, or a dotted class.
+
+Does what the arbiter does around a worker, in its order: environment, logger, hooks. See gunicorn_worker for what
+happens inside one.
+"""
+import difflib
+import os
+import sys
+import types
+from typing import Any, List
+
+from gunicorn import SERVER_SOFTWARE, __version__, sock
+from gunicorn.workers import SUPPORTED_WORKERS
+
+from .failure import Refused
+from .gunicorn_config import HostedApplication
+from .gunicorn_worker import hosted_class, prepare
+from .settings import Settings
+from .worker_process import Worker
+
+
+class GunicornAdapter:
+    """Made in the fork server; serve() runs in the worker."""
+
+    def __init__(self, told: Settings, worker_class: str) -> None:
+        self._settings = told
+        self._application = HostedApplication(told, _known_class(worker_class))
+        self._cfg = self._application.cfg
+        self._worker_class = _load_class(self._cfg, worker_class)
+        self.name = "gunicorn %s (%s)" % (__version__, self._worker_class.__name__)
+        os.environ["SERVER_SOFTWARE"] = SERVER_SOFTWARE
+        for name, value in (self._cfg.env or {}).items():
+            os.environ[name] = value
+        for path in filter(None, (self._cfg.pythonpath or "").split(",")):
+            sys.path.insert(0, os.path.abspath(path))
+        self._log = self._cfg.logger_class(self._cfg)
+        self._arbiter = types.SimpleNamespace(  # what hooks are given as "server"
+            cfg=self._cfg, log=self._log, pid=os.getpid(), app=self._application, address=[], LISTENERS=[],
+            WORKERS={}, num_workers=self._cfg.workers, timeout=self._cfg.timeout, proc_name=self._cfg.proc_name)
+        if hasattr(self._worker_class, "check_config"):
+            self._worker_class.check_config(self._cfg, self._log)
+        self._listeners = self._open_listeners()
+        self._internal = self._listeners[-1] if told.internal_fd is not None else None
+        self._arbiter.LISTENERS = self._listeners
+
+    def take_app(self, app: Any) -> None:
+        self._application.app = prepare(self._worker_class, self._cfg, app, self._settings)
+        self._application.wsgi()
+
+    def loaded(self) -> None:
+        self._cfg.on_starting(self._arbiter)
+        self._cfg.when_ready(self._arbiter)
+
+    def before_fork(self, slot: int) -> None:
+        self._cfg.pre_fork(self._arbiter, self._stand_in(slot, "[booting]"))
+
+    def child_exit(self, pid: int, slot: int) -> None:
+        self._cfg.child_exit(self._arbiter, self._stand_in(slot, pid))
+
+    def serve(self, worker: Worker) -> None:
+        hosted = hosted_class(self._worker_class, worker, self._internal)(
+            worker.slot + 1, os.getppid(), self._listeners, self._application, worker.beat_seconds(), self._cfg,
+            self._log)
+        hosted.pid = os.getpid()
+        try:
+            self._cfg.post_fork(self._arbiter, hosted)
+            hosted.init_process()
+        finally:
+            try:
+                self._cfg.worker_exit(self._arbiter, hosted)
+            except Exception:
+                self._log.exception("the hook worker_exit failed")
+
+    def _stand_in(self, slot: int, pid: Any) -> Any:
+        """For hooks that run where no worker object is."""
+        return types.SimpleNamespace(pid=pid, age=slot + 1, ppid=os.getppid(), cfg=self._cfg, log=self._log,
+                                     app=self._application, booted=False, aborted=False, alive=True)
+
+    def _open_listeners(self) -> List[Any]:
+        """gunicorn's own socket objects, around copies: it closes the numbers that it is given."""
+        fds = [os.dup(fd) for fd in self._settings.fds()]
+        try:
+            listeners = sock.create_sockets(self._cfg, self._log, fds=fds)
+        except (ValueError, OSError) as error:  # a certificate that is not there
+            raise Refused("gunicorn cannot use the listeners: %s" % error) from None
+        for listener in listeners:
+            listener.sock.set_inheritable(False)  # a program that the app starts must not keep our ports open
+        return listeners
+
+
+def _known_class(worker_class: str) -> str:
+    if "." not in worker_class and not worker_class.startswith("egg:") and worker_class not in SUPPORTED_WORKERS:
+        near = difflib.get_close_matches(worker_class, ["uvicorn"] + list(SUPPORTED_WORKERS), 1)
+        raise Refused("-k %s: gunicorn %s has no such worker class%s"
+                      % (worker_class, __version__, ": did you mean '%s'?" % near[0] if near else ""))
+    return worker_class
+
+
+def _load_class(cfg: Any, worker_class: str) -> Any:
+    try:
+        return cfg.worker_class
+    except (Exception, SystemExit) as error:
+        raise Refused("-k %s: this worker class cannot be imported: %s" % (worker_class, error)) from error

@@ -1,0 +1,136 @@
+"""What is laid over one of gunicorn's worker classes, in the worker: READY, heartbeat, signals and the way out.
+
+READY is the first notify(): in every class that is when its listeners are in its loop.
+"""
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any, Optional
+
+from gunicorn.workers import base
+
+from . import process, stack_dump
+from .settings import Settings
+from .worker_process import Worker
+
+_DEADLINE_MARGIN_SECONDS = 0.5  # what a worker needs from the end of its drain to its exit
+_BOOT_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+
+
+def class_kind(worker_class: Any) -> str:
+    """uvicorn, asgi or wsgi: how its requests are counted and drained."""
+    names = [one.__name__ for one in worker_class.__mro__]
+    return "uvicorn" if "UvicornWorker" in names else "asgi" if "ASGIWorker" in names else "wsgi"
+
+
+def prepare(worker_class: Any, cfg: Any, app: Any, told: Settings) -> Any:
+    """In the fork server: imports what the class needs, and gives back the app as the class is to have it."""
+    kind = class_kind(worker_class)
+    if kind == "wsgi":
+        from .wsgi_counting import WatchedApp
+        return WatchedApp(app, told.root_path or "")
+    if kind == "uvicorn":
+        from .gunicorn_uvicorn import import_all as import_uvicorn
+        import_uvicorn(worker_class, app)
+    else:
+        from .gunicorn_asgi import import_all as import_asgi
+        import_asgi(cfg)
+    return app
+
+
+def hosted_class(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
+    """The class to construct in the worker."""
+    kind = class_kind(worker_class)
+    base.WorkerTmp = lambda cfg: _Heartbeat(worker)  # else a temporary file for each worker
+    if kind == "uvicorn":
+        from .gunicorn_uvicorn import hosting
+        return hosting(worker_class, worker)
+    if kind == "asgi":
+        from .gunicorn_asgi import counting
+    else:
+        from .wsgi_counting import counting
+    return _hosting(counting(worker_class, worker, internal), worker)
+
+
+class _Heartbeat:
+    """Where gunicorn's workers say that they live; in the arbiter's place a file's time."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self.first_beat: Any = None  # called at the first beat
+
+    def notify(self) -> None:
+        if self.first_beat is not None:
+            first_beat, self.first_beat = self.first_beat, None
+            first_beat()
+        self._worker.beat()
+
+    def last_update(self) -> float:
+        return time.monotonic()
+
+    def fileno(self) -> int:
+        return self._worker.channel.fileno()  # gunicorn makes it close-on-exec, which it is
+
+    def close(self) -> None:
+        pass
+
+
+def _hosting(counting_class: Any, worker: Worker) -> Any:
+    class Hosted(counting_class):  # type: ignore[misc]
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            self.tmp.first_beat = self.moult_ready
+
+        def init_signals(self) -> None:
+            """Called by init_process(), and once more at READY: a boot is ended by a signal at once."""
+            super().init_signals()
+            process.die_with_parent()  # `user` in a configuration file clears it
+            stack_dump.arm()  # the class has taken SIGABRT
+            if not worker.is_ready:
+                for number in _BOOT_SIGNALS:
+                    signal.signal(number, worker.leave_boot)
+
+        def run(self) -> None:
+            poller = getattr(self, "poller", None)
+            if poller is not None:
+                # gthread 20.1 polls for a second and does not notice that a signal came.
+                poller.register(self.PIPE[0], 1, lambda pipe: os.read(pipe, 64))
+            super().run()
+
+        def moult_ready(self) -> None:
+            worker.say_ready()
+            self.moult_started()
+            self.init_signals()
+            threading.Thread(target=_hear_master, args=(worker,), name="moult channel", daemon=True).start()
+
+        def moult_retire(self) -> None:
+            """On SIGTERM, which RETIRE becomes: before the class stops accepting."""
+            left = worker.retire_deadline() - time.monotonic() - _DEADLINE_MARGIN_SECONDS
+            self.cfg.set("graceful_timeout", max(1, int(left)))
+            worker.say_stopping()
+            self.moult_announce_close()
+
+        def handle_exit(self, sig: int, frame: Any) -> None:
+            self.moult_retire()
+            super().handle_exit(sig, frame)
+
+        def handle_exit_signal(self) -> None:  # the asgi class's
+            self.moult_retire()
+            super().handle_exit_signal()
+
+        def handle_quit(self, sig: int, frame: Any) -> None:
+            # Not the class's own: gthread's takes a lock that the interrupted thread may hold.
+            worker.leaves_quickly = True
+            self.alive = False
+            self.cfg.worker_int(self)
+            sys.exit(0)
+
+    return Hosted
+
+
+def _hear_master(worker: Worker) -> None:
+    while True:
+        if worker.hear_master(wait=True):
+            os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,24 @@
+"""The mark of a scheduled call, which only the internal door gives, and the headers that nobody else may send."""
+from typing import Any, Dict, List, Optional, Tuple
+
+MARK = "moult.scheduled_call"  # the key in an ASGI scope and in a WSGI environ; its value: {"name", "at"}
+OUR_PREFIX = b"x-moult-"
+
+
+def mark_scope(scope: Dict[str, Any]) -> None:
+    headers = dict(scope["headers"])
+    scope[MARK] = _call(headers.get(b"x-moult-schedule-name"), headers.get(b"x-moult-schedule-at"))
+
+
+def mark_environ(environ: Dict[str, Any]) -> None:
+    name, at = environ.get("HTTP_X_MOULT_SCHEDULE_NAME"), environ.get("HTTP_X_MOULT_SCHEDULE_AT")
+    environ[MARK] = {"name": name, "at": at}
+
+
+def strip_headers(headers: List[Tuple[bytes, bytes]]) -> None:
+    """In place: servers keep the list that they put into the scope."""
+    headers[:] = [pair for pair in headers if not pair[0].startswith(OUR_PREFIX)]
+
+
+def _call(name: Optional[bytes], at: Optional[bytes]) -> Dict[str, Optional[str]]:
+    return {"name": None if name is None else name.decode("latin-1"), "at": None if at is None else at.decode("latin-1")}

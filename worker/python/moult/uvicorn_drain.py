@@ -1,0 +1,57 @@
+"""How one uvicorn connection is brought to its end when the worker retires."""
+from typing import Any, List, Tuple
+
+CLOSE = (b"connection", b"close")
+
+
+def is_websocket(connection: Any) -> bool:
+    return not hasattr(connection, "on_response_complete")
+
+
+def is_fresh(connection: Any) -> bool:
+    """Nothing was received yet: its first request is probably on the way."""
+    return connection.cycle is None and not _has_part_of_a_request(connection)
+
+
+def is_idle(connection: Any) -> bool:
+    """Between two requests: nothing is read, answered or waits."""
+    cycle = connection.cycle
+    if cycle is not None and not cycle.response_complete:
+        return False
+    return not _has_part_of_a_request(connection)
+
+
+def _has_part_of_a_request(connection: Any) -> bool:
+    h11_connection = getattr(connection, "conn", None)
+    if h11_connection is not None:
+        return bool(h11_connection.trailing_data[0])
+    # httptools: on_message_begin() makes a new scope, on_headers_complete() puts the method into it.
+    scope = getattr(connection, "scope", None)
+    return bool(getattr(connection, "pipeline", ())) or (scope is not None and "method" not in scope)
+
+
+def announce_close(connection: Any) -> None:
+    """The answer that is being made, or else the next one, says `Connection: close`; then the server closes."""
+    if hasattr(connection, "default_headers"):  # uvicorn copies them once a connection, later versions once a request
+        connection.default_headers = with_close(connection.default_headers)
+    cycle = connection.cycle  # of several that were pipelined it is the last one
+    if cycle is None or cycle.response_complete:
+        return
+    if cycle.response_started:
+        cycle.keep_alive = False
+    else:
+        cycle.default_headers = with_close(cycle.default_headers)
+
+
+def with_close(headers: List[Tuple[bytes, bytes]]) -> List[Tuple[bytes, bytes]]:
+    return headers if CLOSE in headers else headers + [CLOSE]
+
+
+def close_websocket(connection: Any) -> None:
+    """1012, "service restart". uvicorn's own shutdown() does so but for `websockets` in old versions: that drops."""
+    completed = getattr(connection, "handshake_completed_event", None)
+    if hasattr(connection, "fail_connection") and completed is not None and completed.is_set():
+        connection.ws_server.closing = True
+        connection.fail_connection(1012)
+    else:
+        connection.shutdown()

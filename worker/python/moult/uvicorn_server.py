@@ -1,0 +1,187 @@
+"""uvicorn's Server with another way in (listeners that are there already) and out (nobody sees a reset).
+
+What is overridden exists under these names in every uvicorn since 0.17: startup, main_loop, shutdown, handle_exit,
+and what installs the signal handlers.
+"""
+import asyncio
+import contextlib
+import inspect
+import logging
+import signal
+import socket
+import sys
+import time
+from typing import Any, Callable, List, Optional
+
+import uvicorn
+
+from . import uvicorn_drain
+from .failure import LeaveBoot, Refused
+from .worker_process import Worker
+
+_QUICK_SECONDS = 2.0  # for the app's own shutdown after INT or QUIT
+_FRESH_SECONDS = 1.0  # how long a retiring worker waits for the first request on a connection that it has accepted
+_WEBSOCKET_SPREAD_SECONDS = 2.0  # over which WebSockets are closed, so that their clients do not all return at once
+_LOOK_SECONDS = 0.05
+_DEADLINE_SHARE = 0.1  # of the time that is left, at most a second, is kept for the app's own shutdown
+
+logger = logging.getLogger("uvicorn.error")
+
+
+class Server(uvicorn.Server):
+    def __init__(self, config: Any, worker: Worker, public: Any, internal: Any,
+                 reopen_logs: Callable[[], Any]) -> None:
+        super().__init__(config)
+        self._worker = worker
+        self._protocols = (public, internal)
+        self._reopen_logs = reopen_logs
+        self._wake: Optional[asyncio.Future] = None
+        self.servers: List[Any] = []
+
+    # Signals are ours: uvicorn's newer versions raise SIGTERM again after a graceful end.
+    def install_signal_handlers(self) -> None:
+        pass
+
+    def capture_signals(self) -> Any:
+        return contextlib.nullcontext()
+
+    async def startup(self, sockets: Any = None) -> None:
+        heard = _Recorder(self.lifespan)
+        try:
+            await super().startup(sockets=[])  # the app's start-up; we make the servers
+        except SystemExit:
+            if not getattr(self.lifespan, "should_exit", False):
+                raise
+        if self._worker.is_leaving:
+            raise LeaveBoot(0)
+        if getattr(self.lifespan, "should_exit", False):
+            raise Refused(heard.text() or "the app's start-up (lifespan) failed and said no more")
+        await self._listen()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._worker.channel.fileno(), self._channel_readable)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        loop.add_signal_handler(signal.SIGUSR1, self._reopen_logs)
+        self._worker.say_ready()
+
+    async def _listen(self) -> None:
+        settings = self._worker.settings
+        for listener in settings.listeners:
+            self.servers.append(await self._serve_on(listener.fd, self._protocols[0], self.config.ssl))
+        if settings.internal_fd is not None:
+            self.servers.append(await self._serve_on(settings.internal_fd, self._protocols[1], None))
+
+    async def _serve_on(self, fd: int, protocol: Any, tls: Any) -> Any:
+        arguments = {"config": self.config, "server_state": self.server_state}
+        if "app_state" in inspect.signature(protocol.__init__).parameters:
+            arguments["app_state"] = self.lifespan.state
+        loop, sock = asyncio.get_running_loop(), socket.socket(fileno=fd)
+        sock.setblocking(False)
+        options = {"sock": sock, "ssl": tls, "backlog": self.config.backlog}
+        factory: Callable[[], Any] = lambda: protocol(**arguments)
+        if sock.family != socket.AF_UNIX:
+            return await loop.create_server(factory, **options)
+        if sys.version_info >= (3, 13):
+            options["cleanup_socket"] = False  # else the first worker to retire unlinks the path
+        return await loop.create_unix_server(factory, **options)
+
+    def _channel_readable(self) -> None:
+        if self._worker.hear_master():
+            self.handle_exit(signal.SIGTERM, None)
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self.should_exit = True
+        if sig != signal.SIGTERM:
+            self.force_exit = self._worker.leaves_quickly = True
+        self._wake_up()
+
+    def _wake_up(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    async def main_loop(self) -> None:
+        """One turn a second (uvicorn's has ten), and at once when told to go."""
+        loop = asyncio.get_running_loop()
+        beat = self._worker.beat_seconds()
+        while not await self.on_tick(0):
+            self._worker.beat()
+            self._wake = loop.create_future()
+            timer = loop.call_later(beat, self._wake_up)
+            if not self.should_exit:
+                await self._wake
+            timer.cancel()
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        left = self._worker.retire_deadline() - time.monotonic()
+        drain_by = time.monotonic() + left - min(1.0, left * _DEADLINE_SHARE)
+        self._announce_close()
+        for server in self.servers:
+            server.close()  # takes the listener out of our loop and closes our fd; the socket lives on in the others
+        self._worker.say_stopping()
+        if not self.force_exit:
+            await self._drain(drain_by)
+        for connection in list(self.server_state.connections):
+            connection.transport.close()
+        if self.server_state.tasks and not self.force_exit:
+            logger.error("%d requests were still in flight at the deadline", len(self.server_state.tasks))
+        time_left = max(0.1, self._worker.retire_deadline() - time.monotonic())
+        limit = min(_QUICK_SECONDS, time_left) if self.force_exit else time_left
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.lifespan.shutdown(), limit)
+
+    def _announce_close(self) -> None:
+        """From now on every answer says `Connection: close`."""
+        state = self.server_state
+        state.default_headers = uvicorn_drain.with_close(state.default_headers)
+        for connection in state.connections:
+            if not uvicorn_drain.is_websocket(connection):
+                uvicorn_drain.announce_close(connection)
+
+    async def _drain(self, drain_by: float) -> None:
+        state = self.server_state
+        # What the kernel has for us already is read in these turns of the loop: such a connection is not idle.
+        for _ in range(3):
+            await asyncio.sleep(0)
+        began, websockets, pause = time.monotonic(), set(), 0.0
+        while (state.connections or state.tasks) and not self.force_exit and time.monotonic() < drain_by:
+            fresh_too = time.monotonic() - began > _FRESH_SECONDS
+            self._close_websockets([one for one in state.connections if uvicorn_drain.is_websocket(one)], websockets,
+                                   (drain_by - began) / 4)
+            for connection in list(state.connections):
+                if not uvicorn_drain.is_websocket(connection) and not connection.transport.is_closing():
+                    if uvicorn_drain.is_idle(connection) and (fresh_too or not uvicorn_drain.is_fresh(connection)):
+                        connection.transport.close()
+            await asyncio.sleep(pause)
+            pause = min(_LOOK_SECONDS, pause + 0.005)
+
+    def _close_websockets(self, open_now: List[Any], told: "set[Any]", seconds: float) -> None:
+        loop, spread = asyncio.get_running_loop(), min(_WEBSOCKET_SPREAD_SECONDS, max(0.0, seconds))
+        for index, connection in enumerate([one for one in open_now if one not in told]):
+            told.add(connection)
+            loop.call_later(spread * index / len(open_now), uvicorn_drain.close_websocket, connection)
+
+
+class _Recorder:
+    """Stands in for the lifespan's logger: passes everything on, and keeps what explains a failed start-up."""
+
+    def __init__(self, lifespan: Any) -> None:
+        self._errors: List[str] = []
+        self._logger = getattr(lifespan, "logger", None)
+        if self._logger is not None:
+            lifespan.logger = self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._logger, name)
+
+    def error(self, message: Any, *arguments: Any, **more: Any) -> None:
+        self._logger.error(message, *arguments, **more)
+        text = str(message) % arguments if arguments else str(message)
+        error = more.get("exc_info")
+        if isinstance(error, BaseException):
+            import traceback
+            text += "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        self._errors.append(text.strip())
+
+    def text(self) -> str:
+        said = [text for text in self._errors if text != "Application startup failed. Exiting."]
+        return "\n".join(said)

@@ -1,0 +1,148 @@
+"""Counts the requests of gunicorn's WSGI workers (sync, gthread and what is built like them)."""
+import concurrent.futures.thread  # noqa: F401  (and this: what each worker would import for itself)
+import encodings.idna  # noqa: F401
+import threading
+from ssl import SSLError
+from typing import Any, Dict, Optional, Set
+
+from gunicorn.http.errors import ParseException
+
+from . import ledger
+from .contract import OPEN_CONNECTIONS
+from .scheduled_call import mark_environ
+from .worker_process import Worker
+
+_OUR_PREFIX = "HTTP_X_MOULT_"
+_here = threading.local()  # .request: what the thread is answering
+
+
+class Request:
+    __slots__ = ("ledger", "is_call", "response")
+
+    def __init__(self, counted: ledger.Ledger, is_call: bool) -> None:
+        self.ledger = counted
+        self.is_call = is_call
+        self.response: Optional[Any] = None  # gunicorn's, as soon as the app is called
+
+
+class WatchedApp:
+    """The app, with an environ as DESIGN wants it. What the app returns is passed on as it is, or sendfile is lost."""
+
+    def __init__(self, app: Any, root_path: str) -> None:
+        self._app = app
+        self._root_path = root_path.rstrip("/")
+
+    def __call__(self, environ: Dict[str, Any], start_response: Any) -> Any:
+        request = getattr(_here, "request", None)
+        if request is not None and request.is_call:
+            mark_environ(environ)
+        else:
+            for name in [name for name in environ if name.startswith(_OUR_PREFIX)]:
+                del environ[name]
+        if self._root_path:
+            self._mount(environ)
+        response = getattr(start_response, "__self__", None)
+        if request is not None and hasattr(response, "force_close"):
+            request.response = response
+            _watch_first_bytes(response, request)
+        return self._app(environ, start_response)
+
+    def _mount(self, environ: Dict[str, Any]) -> None:
+        environ["SCRIPT_NAME"] = self._root_path
+        path = environ.get("PATH_INFO", "")
+        if path == self._root_path or path.startswith(self._root_path + "/"):
+            environ["PATH_INFO"] = path[len(self._root_path):]
+
+
+def _watch_first_bytes(response: Any, request: Request) -> None:
+    """Once its first chunk has left, an answer that has more to come is a stream."""
+    write, sendfile = response.write, response.sendfile
+
+    def first_write(chunk: bytes) -> None:
+        response.write = write
+        write(chunk)
+        if response.response_length is None or response.sent < response.response_length:
+            request.ledger.is_long(request)
+
+    def first_sendfile(chunks: Any) -> Any:
+        request.ledger.is_long(request)
+        return sendfile(chunks)
+
+    response.write, response.sendfile = first_write, first_sendfile
+
+
+class _WithoutTls:
+    """gunicorn's configuration for the internal door, where nobody speaks TLS."""
+    is_ssl = False
+
+    def __init__(self, cfg: Any) -> None:
+        self._cfg = cfg
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cfg, name)
+
+
+def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
+    """The class with its requests counted. handle_request() runs in threads: gthread has several."""
+    internal_name = internal.getsockname() if internal is not None else None
+    words, lock = worker.words, threading.Lock()
+    visitors = ledger.thread_safe(ledger.of_visitors(words), lock)
+    calls = ledger.thread_safe(ledger.of_calls(words), lock)
+    requests: Set[Request] = set()
+
+    class CountingWorker(worker_class):  # type: ignore[misc]
+        def handle_request(self, *arguments: Any) -> Any:
+            is_call = internal_name is not None and _door(arguments) == internal_name
+            request = _here.request = Request(calls if is_call else visitors, is_call)
+            requests.add(request)
+            request.ledger.begin(request)
+            try:
+                return super().handle_request(*arguments)
+            finally:
+                _here.request = None
+                requests.discard(request)
+                if getattr(request.response, "status_code", 0) >= 500:
+                    visitors.server_error()
+                request.ledger.finish(request)
+
+        def enqueue_req(self, conn: Any) -> None:  # gthread's
+            if internal is not None and conn.server == internal_name:
+                conn.cfg = _WithoutTls(self.cfg)
+            super().enqueue_req(conn)
+
+        def handle(self, *arguments: Any) -> Any:
+            if arguments[0] is not internal:
+                return super().handle(*arguments)
+            public, self.cfg = self.cfg, _WithoutTls(self.cfg)  # sync's: one request at a time
+            try:
+                return super().handle(*arguments)
+            finally:
+                self.cfg = public
+
+        def moult_started(self) -> None:
+            pass
+
+        def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+            if not isinstance(exc, (ParseException, SSLError)):
+                visitors.server_error()  # gunicorn answers 500
+            super().handle_error(req, client, addr, exc)
+
+        def notify(self) -> None:
+            words[OPEN_CONNECTIONS] = getattr(self, "nr_conns", len(requests))
+            super().notify()
+
+        def moult_announce_close(self) -> None:
+            """Answers in flight say `Connection: close`. Called by a signal handler: takes no lock."""
+            for request in list(requests):
+                if request.response is not None and not request.response.headers_sent:
+                    request.response.force_close()
+
+    return CountingWorker
+
+
+def _door(arguments: Any) -> Any:
+    """The address of the listener: gthread is given (request, connection), sync (listener, request, ...), the
+    greenlet classes (its name, request, ...)."""
+    if hasattr(arguments[1], "server"):
+        return arguments[1].server
+    return arguments[0].getsockname() if hasattr(arguments[0], "getsockname") else arguments[0]
