@@ -1,0 +1,166 @@
+#include "master/launch/channel_link.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "base/machine.h"
+#include "master/launch/child_settings.h"
+#include "master/launch/launch_failure.h"
+#include "worker/fork_protocol.h"
+namespace moult {
+namespace {
+std::optional<Drain> drain_named(std::string_view name) {
+  if (name == "handover") return Drain::handover;
+  if (name == "close") return Drain::close;
+  if (name == "own") return Drain::own;
+  return std::nullopt;
+}
+
+// Tried only: a system that does not let us is no reason to refuse a worker.
+void prefer_for_oom(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/oom_score_adj";
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const std::string digits = std::to_string(oom_score_adj_above_ours(worker_oom_score_above_ours));
+  if (file) [[maybe_unused]]
+    const ssize_t written = ::write(file.get(), digits.data(), digits.size());
+}
+}  // namespace
+
+ChannelLink::ChannelLink(uv_loop_t* loop, Orphans& orphans, ChannelLinkHome& home, WorkerId id, LinkEvents events)
+    : loop_(loop), orphans_(orphans), home_(home), id_(id), events_(std::move(events)), later_(loop) {}
+
+ChannelLink::~ChannelLink() { home_.forget(id_); }
+
+Result<void> ChannelLink::attach(WorkerEnds ends) {
+  scoreboard_ = std::move(ends.scoreboard);
+  output_ = std::move(ends.output);
+  auto port = ChannelPort::open(loop_, std::move(ends.channel),
+                                {.received = [this](const Received& r) { received(r); },
+                                 .ended =
+                                     [this] {
+                                       if (state_ == State::awaited)
+                                         finish(launch_failure("fork", 0, "it ended before it said HELLO"));
+                                     }});
+  if (!port) return port.error();
+  port_ = std::move(*port);
+  return {};
+}
+
+void ChannelLink::fail(Exit exit) { finish(std::move(exit)); }
+
+void ChannelLink::read_hello() {
+  if (port_ && state_ == State::awaited) port_->read_all();
+}
+
+// --- what it says
+
+void ChannelLink::received(const Received& received) {
+  if (state_ == State::over || state_ == State::unheard) return;
+  if (state_ == State::awaited) return hello(received);
+  if (!received.sender || received.sender->pid != pid_) return home_.count_refused_message();
+  if (!received.message) return refuse(received.message.error().message);
+  heard(*received.message);
+}
+
+void ChannelLink::hello(const Received& received) {
+  if (!received.message) return refuse(received.message.error().message);
+  if (!received.sender || !received.message->has("HELLO")) return refuse("its first message is not HELLO");
+  auto process = ChildProcess::own(loop_, orphans_, received.sender->pid,
+                                   {.dying =
+                                        [this] {
+                                          if (port_) port_->read_all();
+                                        },
+                                    .exited = [this](const Exit& exit) { finish(exit); }});
+  if (!process) return refuse("its HELLO: " + process.error().message);
+  process_ = std::move(*process);
+  state_ = State::known;
+  pid_ = process_->pid();
+  ::setpgid(pid_, pid_);  // if it did not do so itself
+  prefer_for_oom(pid_);
+  if (const auto version = received.message->find_number<std::uint64_t>("HELLO"); version != contract_version) {
+    state_ = State::unheard;
+    return refuse("it speaks version " + std::string(*received.message->find("HELLO")) +
+                  " of the contract, moult speaks " + std::to_string(contract_version));
+  }
+  if (events_.started) events_.started(id_, pid_);
+  heard(*received.message);
+}
+
+void ChannelLink::heard(const Message& message) {
+  if (const auto error = message.find("ERROR")) error_ = unescape(*error);
+  if (message.has("WATCHDOG")) watchdog_at_ = monotonic_now(loop_);
+  if (const auto status = message.find("STATUS"); status && events_.status) events_.status(id_, std::string(*status));
+  if (message.has("PARKED") && events_.parked) events_.parked(id_);
+  if (message.has("READY")) ready(message);
+}
+
+void ChannelLink::ready(const Message& message) {
+  const std::string_view name = message.find("DRAIN").value_or("close");
+  const auto drain = drain_named(name);
+  if (!drain) return refuse("DRAIN is none of handover, close, own");
+  if (!std::exchange(ready_said_, true) && events_.ready) events_.ready(id_, *drain);
+}
+
+void ChannelLink::refuse(const std::string& what) {
+  home_.count_refused_message();
+  if (!refusal_.empty()) return;
+  refusal_ = what;
+  if (events_.refused) events_.refused(id_, what);
+  if (!process_) give_up();
+}
+
+// --- what is asked of it
+
+bool ChannelLink::tell(Message message) {
+  return port_ && !port_->ended() && static_cast<bool>(port_->send(std::move(message)));
+}
+
+void ChannelLink::go() { tell({{"GO", "1"}}); }
+
+void ChannelLink::retire(MonotonicTime deadline) {
+  if (!process_) return give_up();
+  const auto at = std::chrono::duration_cast<std::chrono::microseconds>(deadline.time_since_epoch()).count();
+  if (!tell({{"RETIRE", "1"}, {"DEADLINE_USEC", std::to_string(at)}})) signal(SIGTERM);
+}
+
+void ChannelLink::signal(int signal_number) {
+  if (process_) process_->signal(signal_number);
+  else give_up();
+}
+
+void ChannelLink::reopen_logs() {
+  if (process_) process_->signal(SIGUSR1);
+}
+
+std::optional<MonotonicTime> ChannelLink::heartbeat() const {
+  std::optional<MonotonicTime> latest = watchdog_at_;
+  const std::uint64_t written = scoreboard_ ? scoreboard_->read(ScoreboardField::heartbeat_ns) : 0;
+  if (written != 0) {
+    const MonotonicTime beat{Duration(static_cast<Duration::rep>(written))};
+    if (!latest || *latest < beat) latest = beat;
+  }
+  return latest;
+}
+
+// --- how it ends
+
+// Whoever may yet be forked for it finds its channel closed, and exits before it touches a listener.
+void ChannelLink::give_up() { finish(launch_failure("fork", 0, "it was given up before it said HELLO")); }
+
+void ChannelLink::finish(Exit exit) {
+  if (std::exchange(state_, State::over) == State::over) return;
+  if (exit.cause.empty() || !refusal_.empty()) exit.cause = !error_.empty() ? error_ : refusal_;
+  if (process_) home_.exited(id_, pid_);
+  else home_.withdraw(id_);
+  later_.run([this, exit = std::move(exit)] {
+    port_.reset();
+    output_ = {};                    // what it wrote last is read here
+    const auto gone = events_.gone;  // a copy: it may destroy us
+    gone(id_, exit);
+  });
+}
+}  // namespace moult

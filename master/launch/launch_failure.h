@@ -1,0 +1,15 @@
+#pragma once
+// An Exit for a process that never came to be: which of moult's own calls failed, and why.
+#include <string>
+#include <utility>
+
+#include "master/pool/exit.h"
+namespace moult {
+inline Exit launch_failure(std::string stage, int error, std::string cause = {}) {
+  Exit exit;
+  exit.stage = std::move(stage);
+  exit.error = error;
+  exit.cause = std::move(cause);
+  return exit;
+}
+}  // namespace moult

@@ -1,0 +1,129 @@
+"""Plays a fork server, well or badly, for the tests of master/launch. Usage: SERVER_MODE WORKER_MODE, then what the
+master adds: --channel-fd N --settings-fd M."""
+import array
+import json
+import os
+import signal
+import socket
+import sys
+import time
+
+server_mode, worker_mode = sys.argv[1], sys.argv[2]
+
+
+def flag(name):
+    return int(sys.argv[sys.argv.index(name) + 1])
+
+
+def say(channel, text):
+    channel.send(text.encode())
+
+
+def hear(channel):
+    data, controls, _, _ = channel.recvmsg(65536, socket.CMSG_SPACE(8 * 4))
+    fds = array.array("i")
+    for _, _, content in controls:
+        fds.frombytes(content[:len(content) - len(content) % fds.itemsize])
+    lines = dict(line.split("=", 1) for line in data.decode().splitlines())
+    return lines, list(fds)
+
+
+def work(fds, slot):
+    server.close()
+    channel = socket.socket(fileno=fds[0])
+    for number, fd in enumerate(fds[2:], 1):
+        os.dup2(fd, number)
+    while os.getppid() != settings["master_pid"]:
+        time.sleep(0.001)
+    if worker_mode == "dies-before-hello":
+        os._exit(3)
+    if worker_mode == "says-no-hello":
+        say(channel, "READY=1")
+        time.sleep(100)
+    say(channel, "HELLO=7" if worker_mode == "wrong-version" else "HELLO=1")
+    if worker_mode == "hello-and-dies":
+        os._exit(5)
+    if worker_mode == "error-and-exit":
+        say(channel, "STATUS=starting\nERROR=line one\\nline two")
+        os._exit(3)
+    if worker_mode == "garbage":
+        say(channel, "no message at all")
+        time.sleep(100)
+    if worker_mode == "child-speaks":
+        child = os.fork()
+        if child == 0:
+            say(channel, "READY=1\nDRAIN=own")
+            time.sleep(100)
+        time.sleep(0.2)
+        say(channel, "STATUS=mine")
+        time.sleep(100)
+    if worker_mode == "speaks":
+        print("to stdout", flush=True)
+        print("to stderr", file=sys.stderr, flush=True)
+    if worker_mode == "groups":
+        with open(settings["app"], "w") as file:
+            if os.fork() == 0:
+                time.sleep(100)
+            file.write("done")
+    say(channel, "PARKED=1")
+    say(channel, "STATUS=slot %s\nREADY=1\nDRAIN=handover\nX_UNKNOWN=1" % slot)
+    while True:
+        lines, _ = hear(channel)
+        if not lines or lines.get("RETIRE"):
+            if worker_mode == "speaks":
+                sys.stdout.write("its last words")
+                sys.stdout.flush()
+            os._exit(0)
+
+
+server = socket.socket(fileno=flag("--channel-fd"))
+with open(flag("--settings-fd")) as settings_file:
+    settings = json.load(settings_file)
+
+if server_mode == "dies-mid-load":
+    os.kill(os.getpid(), signal.SIGKILL)
+if server_mode == "exits-mid-load":
+    sys.exit(1)
+if server_mode == "garbage":
+    server.send(b"\x00\xff what")
+    time.sleep(100)
+if server_mode == "oversized":
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 400000)
+    server.send(b"WARNING=" + b"x" * 70000)
+    time.sleep(100)
+if server_mode == "closes-channel":
+    server.close()
+    time.sleep(100)
+if server_mode == "never-answers":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(100)
+if server_mode == "load-failed":
+    say(server, "LOAD_FAILED=1\nERROR=Traceback:\\n  ImportError: no module named app")
+    sys.exit(0)
+say(server, "LOADED=1\nSERVER=fake 1.0\nWARNING=two threads\\nare alive\nWARNING=and a socket")
+if server_mode == "never-forks":
+    time.sleep(100)
+while True:
+    order, passed = hear(server)
+    if not order:
+        sys.exit(0)
+    if order.get("EXITED"):
+        with open(settings["app"], "w") as exited_file:
+            exited_file.write("%s %s" % (order["EXITED"], order["SLOT"]))
+        continue
+    if server_mode == "fork-fails":
+        say(server, "FORK_FAILED=%s\nSTAGE=fork\nERRNO=11" % order["FORK"])
+    elif server_mode == "dies-at-fork":
+        os._exit(9)
+    elif server_mode == "garbage-at-fork":
+        server.send(b"???")
+    else:
+        middle = os.fork()
+        if middle == 0:
+            if os.fork() == 0:
+                work(passed, order.get("SLOT"))
+            os._exit(0)
+        os.waitpid(middle, 0)
+    for passed_fd in passed:
+        os.close(passed_fd)
