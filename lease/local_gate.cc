@@ -1,0 +1,140 @@
+#include "lease/local_gate.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/machine.h"
+#include "lease/ledger.h"
+namespace moult {
+namespace {
+StoreTime store_time(MonotonicTime at) {
+  return StoreTime(std::chrono::duration_cast<std::chrono::microseconds>(at.time_since_epoch()));
+}
+}  // namespace
+
+unsigned replacement_cost(const Capacity& capacity, Urgency urgency) {
+  const bool last = capacity.healthy <= 1;
+  const bool successor_first = last || (capacity.overlaps && urgency == Urgency::routine);
+  return successor_first ? 0 : 1;
+}
+
+// The ledger with its clock, shared with the grants that may have to give something back.
+class LocalGate::Book {
+ public:
+  Book(uv_loop_t* loop, const FleetPolicy& policy, std::string instance, std::function<Capacity()> capacity)
+      : loop_(loop), policy_(policy), instance_(std::move(instance)), capacity_(std::move(capacity)) {}
+
+  uv_loop_t* loop() const { return loop_; }
+  const FleetPolicy& policy() const { return policy_; }
+  void close() { capacity_ = nullptr; }
+  bool closed() const { return !capacity_; }
+
+  GateAnswer ask(AskId operation, Urgency urgency, Budget budget) {
+    const Capacity capacity = capacity_();
+    const LedgerAnswer said = apply(Acquire{operation,
+                                            instance_,
+                                            urgency,
+                                            store_time(budget.end),
+                                            {instance_, capacity.wanted, capacity.healthy},
+                                            replacement_cost(capacity, urgency)});
+    const auto* refused = std::get_if<Refused>(&said);
+    if (!refused) {
+      ++granted_;
+      return std::get<Granted>(said);
+    }
+    ++refusals_.at(static_cast<std::size_t>(refused->why));
+    const bool budget_only = refused->why == Refusal::no_tokens || refused->why == Refusal::lease_held;
+    if (urgency == Urgency::routine || !budget_only) return *refused;
+    apply(Debit{1});
+    ++granted_;
+    ++ungated_;
+    return Granted{0, false, {}};
+  }
+  void renew(std::uint64_t token) { apply(Renew{instance_, token}); }
+  void release(std::uint64_t token) { apply(Release{instance_, token}); }
+
+  GateDescription describe() const {
+    const LedgerStep now = moult::apply(ledger_, Debit{0}, policy_, time());  // a look: nothing is taken or kept
+    return {"local", !now.ledger.permits.empty(), now.ledger.credit / credit_per_token, refusals_, granted_, ungated_};
+  }
+
+ private:
+  StoreTime time() const { return store_time(monotonic_now(loop_)); }
+  LedgerAnswer apply(const LedgerRequest& request) {
+    LedgerStep step = moult::apply(std::move(ledger_), request, policy_, time());
+    ledger_ = std::move(step.ledger);
+    return std::move(step.answer);
+  }
+
+  uv_loop_t* loop_;
+  FleetPolicy policy_;
+  std::string instance_;
+  std::function<Capacity()> capacity_;
+  Ledger ledger_;
+  std::array<std::uint64_t, 5> refusals_{};
+  std::uint64_t granted_ = 0, ungated_ = 0;
+};
+
+// Asks in the loop's next turn; then, if a permit was granted, its timer renews it until this is destroyed.
+class LocalGate::LocalGrant final : public Grant {
+ public:
+  LocalGrant(std::shared_ptr<Book> book, AskId operation, Urgency urgency, Budget budget,
+             std::function<void(GateAnswer)> answered)
+      : book_(std::move(book)),
+        operation_(operation),
+        urgency_(urgency),
+        budget_(budget),
+        asked_at_(monotonic_now(book_->loop())),
+        answered_(std::move(answered)),
+        timer_(make_timer(book_->loop(), this)) {
+    uv_timer_start(
+        timer_.get(), [](uv_timer_t* t) { static_cast<LocalGrant*>(t->data)->ask(); }, 0, 0);
+  }
+  ~LocalGrant() override {
+    if (token_) book_->release(*token_);
+  }
+
+ private:
+  void ask() {
+    if (book_->closed()) return;
+    GateAnswer answer = book_->ask(operation_, urgency_, budget_);
+    if (auto* granted = std::get_if<Granted>(&answer)) {
+      granted->waited = monotonic_now(book_->loop()) - asked_at_;
+      if (granted->gated) hold(granted->fencing_token);
+    }
+    const auto answered = std::exchange(answered_, nullptr);
+    answered(answer);  // may destroy this
+  }
+  void hold(std::uint64_t token) {
+    token_ = token;
+    const auto third = std::chrono::duration_cast<std::chrono::milliseconds>(book_->policy().ttl / 3).count();
+    const auto period = static_cast<std::uint64_t>(std::max<std::int64_t>(third, 1));
+    uv_timer_start(
+        timer_.get(), [](uv_timer_t* t) { static_cast<LocalGrant*>(t->data)->renew(); }, period, period);
+  }
+  void renew() { book_->renew(*token_); }
+
+  std::shared_ptr<Book> book_;
+  AskId operation_;
+  Urgency urgency_;
+  Budget budget_;
+  MonotonicTime asked_at_;
+  std::function<void(GateAnswer)> answered_;
+  std::optional<std::uint64_t> token_;
+  UvHandle<uv_timer_t> timer_;
+};
+
+LocalGate::LocalGate(uv_loop_t* loop, const FleetPolicy& policy, std::string instance,
+                     std::function<Capacity()> capacity)
+    : book_(std::make_shared<Book>(loop, policy, std::move(instance), std::move(capacity))) {}
+
+LocalGate::~LocalGate() { book_->close(); }
+
+std::unique_ptr<Grant> LocalGate::acquire(AskId operation, Urgency urgency, Budget budget,
+                                          std::function<void(GateAnswer)> answered) {
+  return std::make_unique<LocalGrant>(book_, operation, urgency, budget, std::move(answered));
+}
+
+GateDescription LocalGate::describe() const { return book_->describe(); }
+}  // namespace moult
