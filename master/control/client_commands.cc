@@ -1,0 +1,127 @@
+#include "master/control/client_commands.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+#include "base/step.h"
+#include "master/control/control_client.h"
+#include "master/control/status_table.h"
+namespace moult {
+namespace {
+using nlohmann::json;
+
+int fail(const ClientSurroundings& around, int code, const std::string& why) {
+  around.err << "moult: " << why << std::endl;
+  return code;
+}
+
+int no_connection(const ClientSurroundings& around, const ClientRequest& request, const Error& error) {
+  const std::string& path = request.control_path;
+  const std::string reason = error.code ? std::strerror(error.code) : error.message;
+  if (error.code == EPERM) return fail(around, client_refused, error.message);
+  if (error.code == EACCES)
+    return fail(around, client_refused, path + ": " + reason + ": ask as the user that moult runs as, or as root");
+  return fail(around, client_nobody,
+              "no moult answers at " + path + " (" + reason +
+                  "): start it with 'moult run', or say which one with -n NAME or --control PATH");
+}
+
+bool waits(const Command& command) {
+  const auto* reload = std::get_if<ReloadCommand>(&command);
+  const auto* stop = std::get_if<StopCommand>(&command);
+  return (reload && reload->wait) || (stop && stop->wait);
+}
+
+int too_late(const ClientSurroundings& around, const char* what) {
+  return fail(around, client_refused, std::string(what) + " within --timeout; it goes on: see 'moult status'");
+}
+
+int unanswered(const ClientSurroundings& around, const ClientRequest& request, const NoAnswer& answer) {
+  if (!std::holds_alternative<ReloadCommand>(request.command) || !waits(request.command))
+    return fail(around, client_nobody, answer.why);
+  if (answer.too_late) return too_late(around, "the reload has not ended");
+  return fail(around, client_refused, "moult ended before the reload did (" + answer.why + ")");
+}
+
+int refused(const ClientSurroundings& around, const ClientRequest& request, const RefusedByMaster& answer) {
+  const bool reload = waits(request.command) && std::holds_alternative<ReloadCommand>(request.command);
+  return fail(around, client_refused, (reload ? "the reload failed: " : "") + answer.why);
+}
+
+int print_stop(const ClientSurroundings& around, const ClientRequest& request, ControlClient& client) {
+  if (!waits(request.command)) {
+    around.out << "stopping: 'moult stop --wait' waits for the end" << std::endl;
+    return client_done;
+  }
+  if (!client.wait_for_end(request.longest_wait)) return too_late(around, "moult has not stopped");
+  around.out << "stopped" << std::endl;
+  return client_done;
+}
+
+std::string word(const json& result, const char* key) {
+  const auto found = result.is_object() ? result.find(key) : result.end();
+  if (found == result.end()) return "-";
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+int print(const ClientSurroundings& around, const ClientRequest& request, const json& result, ControlClient& client) {
+  return std::visit(Match{[&](const StatusCommand&) -> int {
+                            if (request.json)
+                              around.out << result.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
+                            else around.out << status_table(result, around.width) << std::flush;
+                            return client_done;
+                          },
+                          [&](const VersionCommand&) -> int {
+                            around.out << "running: moult " << word(result, "version") << ", name "
+                                       << word(result, "name") << ", pid " << word(result, "pid") << std::endl;
+                            return client_done;
+                          },
+                          [&](const ScaleCommand&) -> int {
+                            around.out << "workers wanted: " << word(result, "wanted") << std::endl;
+                            return client_done;
+                          },
+                          [&](const StopCommand&) -> int { return print_stop(around, request, client); },
+                          [&](const ReloadCommand& reload) -> int {
+                            if (reload.wait)
+                              around.out << "reloaded: generation " << word(result, "generation") << std::endl;
+                            else around.out << "the reload has begun: 'moult status' shows how it goes" << std::endl;
+                            return client_done;
+                          }},
+                    request.command);
+}
+
+int ask(const ClientSurroundings& around, const ClientRequest& request) {
+  const bool version = std::holds_alternative<VersionCommand>(request.command);
+  if (version) around.out << "moult " << around.version << std::endl;
+  auto client = ControlClient::connect(request.control_path);
+  if (!client && version && !request.was_named) return client_done;  // nobody was asked for
+  if (!client) return no_connection(around, request, client.error());
+  const bool long_answer = std::holds_alternative<ReloadCommand>(request.command) && waits(request.command);
+  const ControlAnswer answer = client->ask(request.command, long_answer ? request.longest_wait : control_answer_limit);
+  return std::visit(Match{[&](const json& result) { return print(around, request, result, *client); },
+                          [&](const RefusedByMaster& why) { return refused(around, request, why); },
+                          [&](const NoAnswer& why) { return unanswered(around, request, why); }},
+                    answer);
+}
+}  // namespace
+
+int run_client_command(int argc, const char* const* argv, const ClientSurroundings& around) {
+  const auto request = parse_client_request(argc, argv, around.environment);
+  if (!request) return fail(around, client_usage, request.error().message);
+  if (request->help.empty()) return ask(around, *request);
+  around.out << request->help << std::flush;
+  return client_done;
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+}  // namespace moult

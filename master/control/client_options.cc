@@ -1,0 +1,133 @@
+#include "master/control/client_options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cxxopts.hpp>
+#include <limits>
+#include <vector>
+
+#include "master/control/control_path.h"
+namespace moult {
+namespace {
+struct Known {
+  const char* name;
+  const char* purpose;
+};
+constexpr std::array known{Known{"status", "show what the running moult and its workers do"},
+                           Known{"scale", "set the number of workers"},
+                           Known{"stop", "stop the running moult: gracefully, or with --now"},
+                           Known{"reload", "load the app's code anew and replace the workers"},
+                           Known{"version", "print the version of this program and of the running moult"}};
+
+cxxopts::Options options_of(const std::string& command, const char* purpose) {
+  cxxopts::Options options("moult " + command, purpose);
+  auto add = options.add_options();
+  add("control", "the control socket (default: by name; MOULT_CONTROL)", cxxopts::value<std::string>(), "PATH");
+  add("n,name", "the name of the instance (default: moult; MOULT_NAME)", cxxopts::value<std::string>(), "NAME");
+  add("h,help", "print this");
+  if (command == "status") add("json", "print the status document as JSON");
+  if (command == "stop") add("now", "do not wait for requests in flight");
+  if (command == "stop" || command == "reload") {
+    add("wait", "wait until it has ended, and say how");
+    add("timeout", "how long --wait waits (seconds, or ms s m h; default 1h)", cxxopts::value<std::string>(), "T");
+  }
+  if (command == "scale") {
+    options.positional_help("N");
+    add("workers", "", cxxopts::value<std::vector<std::string>>());
+    options.parse_positional("workers");
+  }
+  return options;
+}
+
+Result<std::string> socket_path(const cxxopts::ParseResult& given, const EnvironmentLookup& environment,
+                                bool& was_named) {
+  was_named = true;
+  if (given.count("control")) return checked_control_path(given["control"].as<std::string>());
+  if (given.count("name")) return default_control_path(given["name"].as<std::string>());
+  if (const char* path = environment("MOULT_CONTROL"); path && *path) return checked_control_path(path);
+  if (const char* name = environment("MOULT_NAME"); name && *name) return default_control_path(name);
+  was_named = false;
+  return default_control_path(default_instance_name);
+}
+
+Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& given) {
+  if (name == "version") return Command{VersionCommand{}};
+  if (name == "stop") return Command{StopCommand{given.count("now") > 0, given.count("wait") > 0}};
+  if (name == "reload") return Command{ReloadCommand{given.count("wait") > 0}};
+  if (name == "status") return Command{StatusCommand{}};
+  const auto numbers =
+      given.count("workers") ? given["workers"].as<std::vector<std::string>>() : std::vector<std::string>();
+  unsigned workers = 0;
+  if (numbers.size() == 1) {
+    const std::string& text = numbers.front();
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), workers);
+    if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return Command{ScaleCommand{workers}};
+  }
+  return Error{"scale needs the number of workers, a whole number: moult scale N"};
+}
+
+// cxxopts throws; its exceptions end here.
+Result<ClientRequest> parse(const Known& command, int argc, const char* const* argv,
+                            const EnvironmentLookup& environment) {
+  const std::string name = command.name;
+  cxxopts::Options options = options_of(name, command.purpose);
+  const auto given = options.parse(argc, argv);
+  ClientRequest request;
+  if (given.count("help")) {
+    request.help = options.help();
+    return request;
+  }
+  if (!given.unmatched().empty())
+    return Error{name + " does not take '" + given.unmatched().front() + "': see moult " + name + " --help"};
+  auto read = command_of(name, given);
+  if (!read) return read.error();
+  request.command = *read;
+  request.json = name == "status" && given.count("json") > 0;
+  if ((name == "stop" || name == "reload") && given.count("timeout")) {
+    const auto wait = parse_wait(given["timeout"].as<std::string>());
+    if (!wait) return wait.error();
+    request.longest_wait = *wait;
+  }
+  auto path = socket_path(given, environment, request.was_named);
+  if (!path) return path.error();
+  request.control_path = *path;
+  return request;
+}
+}  // namespace
+
+bool is_client_command(std::string_view name) {
+  return std::any_of(known.begin(), known.end(), [&](const Known& command) { return name == command.name; });
+}
+
+Result<ClientRequest> parse_client_request(int argc, const char* const* argv, const EnvironmentLookup& environment) {
+  const std::string name = argc > 0 ? argv[0] : "";
+  for (const Known& command : known) {
+    if (name != command.name) continue;
+    try {
+      return parse(command, argc, argv, environment);
+    } catch (const std::exception& error) {
+      return Error{name + ": " + error.what() + ": see moult " + name + " --help"};
+    }
+  }
+  return Error{"no command '" + name + "'"};
+}
+
+Result<Duration> parse_wait(const std::string& text) {
+  struct Unit {
+    const char* name;
+    double seconds;
+  };
+  constexpr std::array units{Unit{"", 1}, Unit{"ms", 0.001}, Unit{"s", 1}, Unit{"m", 60}, Unit{"h", 3600}};
+  double number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string suffix = read.ec == std::errc() ? std::string(read.ptr) : "?";
+  constexpr double longest_seconds = 365.0 * 24 * 3600;
+  for (const Unit& unit : units) {
+    const double seconds = number * unit.seconds;
+    if (suffix == unit.name && seconds > 0 && seconds <= longest_seconds)
+      return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  }
+  return Error{"--timeout " + text.substr(0, 40) + " is no time: give seconds, or a number with ms, s, m or h"};
+}
+}  // namespace moult

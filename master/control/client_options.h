@@ -1,0 +1,35 @@
+#pragma once
+// The command line of the commands that speak to a running moult:
+//   moult status [--json] · scale N · stop [--now] [--wait] [--timeout T] · reload [--wait] [--timeout T] · version
+// each with --control PATH or -n NAME. Reads its arguments and the given environment only.
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "master/control/command.h"
+namespace moult {
+// How long `--wait` waits when --timeout does not say: a reload of many workers goes one by one, each with its grace.
+inline constexpr Duration default_longest_wait = std::chrono::hours(1);
+
+// The value of an environment variable, or null. A parameter, so that a test can say what it is.
+using EnvironmentLookup = std::function<const char*(const char* name)>;
+
+struct ClientRequest {
+  Command command;
+  std::string control_path;
+  bool was_named = false;  // the user said which instance; else it is the default one
+  bool json = false;
+  Duration longest_wait = default_longest_wait;
+  std::string help;  // not empty: print it, ask nobody
+};
+
+bool is_client_command(std::string_view name);
+
+// `argv[0]` is the command's name. Which socket: --control, else -n, else MOULT_CONTROL, else MOULT_NAME, else "moult".
+Result<ClientRequest> parse_client_request(int argc, const char* const* argv, const EnvironmentLookup&);
+
+// "90", "1.5", "250ms", "30s", "5m", "2h".
+Result<Duration> parse_wait(const std::string& text);
+}  // namespace moult

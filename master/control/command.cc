@@ -1,0 +1,102 @@
+#include "master/control/command.h"
+
+#include <initializer_list>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "base/step.h"
+namespace moult {
+namespace {
+using nlohmann::json;
+
+std::optional<Error> unknown_key(const json& frame, std::string_view command,
+                                 std::initializer_list<const char*> known) {
+  for (const auto& [key, value] : frame.items()) {
+    bool found = key == "protocol" || key == "command";
+    for (const char* name : known) found = found || key == name;
+    if (!found) return Error{std::string(command) + " does not take '" + key.substr(0, 40) + "'"};
+  }
+  return std::nullopt;
+}
+
+Result<bool> flag(const json& frame, const char* key) {
+  const auto found = frame.find(key);
+  if (found == frame.end()) return false;
+  if (!found->is_boolean()) return Error{std::string("'") + key + "' must be true or false"};
+  return found->get<bool>();
+}
+
+Result<Command> parse_scale(const json& frame) {
+  const auto found = frame.find("workers");
+  if (found == frame.end() || !found->is_number_unsigned() ||
+      found->get<std::uint64_t>() > std::numeric_limits<unsigned>::max())
+    return Error{"scale needs 'workers', a whole number"};
+  return Command{ScaleCommand{found->get<unsigned>()}};
+}
+
+Result<Command> parse_stop(const json& frame) {
+  const auto quickly = flag(frame, "quickly");
+  if (!quickly) return quickly.error();
+  const auto wait = flag(frame, "wait");
+  if (!wait) return wait.error();
+  return Command{StopCommand{*quickly, *wait}};
+}
+
+Result<Command> parse_reload(const json& frame) {
+  const auto wait = flag(frame, "wait");
+  if (!wait) return wait.error();
+  return Command{ReloadCommand{*wait}};
+}
+}  // namespace
+
+Result<Command> parse_command(const json& frame) {
+  const auto named = frame.find("command");
+  if (named == frame.end() || !named->is_string()) return Error{"a frame needs 'command', a string"};
+  const auto& name = named->get_ref<const std::string&>();
+  std::optional<Error> stray;
+  if (name == "status") {
+    if ((stray = unknown_key(frame, name, {}))) return *stray;
+    return Command{StatusCommand{}};
+  }
+  if (name == "version") {
+    if ((stray = unknown_key(frame, name, {}))) return *stray;
+    return Command{VersionCommand{}};
+  }
+  if (name == "scale") {
+    if ((stray = unknown_key(frame, name, {"workers"}))) return *stray;
+    return parse_scale(frame);
+  }
+  if (name == "stop") {
+    if ((stray = unknown_key(frame, name, {"quickly", "wait"}))) return *stray;
+    return parse_stop(frame);
+  }
+  if (name == "reload") {
+    if ((stray = unknown_key(frame, name, {"wait"}))) return *stray;
+    return parse_reload(frame);
+  }
+  return Error{"no command '" + name.substr(0, 40) + "' (commands: status, version, scale, stop, reload)"};
+}
+
+json command_json(const Command& command) {
+  json frame{{"protocol", control_protocol_version}};
+  std::visit(Match{[&](const StatusCommand&) { frame["command"] = "status"; },
+                   [&](const VersionCommand&) { frame["command"] = "version"; },
+                   [&](const ScaleCommand& c) {
+                     frame["command"] = "scale";
+                     frame["workers"] = c.workers;
+                   },
+                   [&](const StopCommand& c) {
+                     frame["command"] = "stop";
+                     frame["quickly"] = c.quickly;
+                     frame["wait"] = c.wait;
+                   },
+                   [&](const ReloadCommand& c) {
+                     frame["command"] = "reload";
+                     frame["wait"] = c.wait;
+                   }},
+             command);
+  return frame;
+}
+}  // namespace moult

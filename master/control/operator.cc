@@ -1,0 +1,68 @@
+#include "master/control/operator.h"
+namespace moult {
+bool Operator::stopping() const {
+  switch (parts_.mode()) {
+    case Mode::serve:
+    case Mode::sleep: return false;
+    case Mode::delay:
+    case Mode::draining:
+    case Mode::last:
+    case Mode::quick:
+    case Mode::finished: return true;
+  }
+  return true;
+}
+
+void Operator::stop(const std::string& asked_by) {
+  parts_.say("stopping gracefully: asked by " + asked_by);
+  parts_.stop();
+}
+
+void Operator::stop_quickly(const std::string& asked_by) {
+  parts_.say("stopping quickly: asked by " + asked_by);
+  parts_.stop_quickly();
+}
+
+Result<void> Operator::reload(const std::string& asked_by, std::function<void(const ReloadOutcome&)> finished) {
+  if (stopping()) {
+    refuse(asked_by, "no reload: moult is stopping");
+    return Error{"no reload: moult is stopping"};
+  }
+  parts_.say("reloading: asked by " + asked_by);
+  parts_.reload(std::move(finished));
+  return {};
+}
+
+Result<unsigned> Operator::scale(const std::string& asked_by, unsigned workers) {
+  std::string why;
+  if (stopping()) why = "the number of workers stays: moult is stopping";
+  else if (workers < fewest_workers) why = "moult keeps at least 1 worker: to have none, use 'moult stop'";
+  else if (workers > most_workers)
+    why = std::to_string(workers) + " workers are too many: moult runs at most " + std::to_string(most_workers);
+  if (!why.empty()) {
+    refuse(asked_by, why);
+    return Error{why};
+  }
+  parts_.say("workers: " + std::to_string(parts_.wanted()) + " -> " + std::to_string(workers) + ": asked by " +
+             asked_by);
+  parts_.scale(workers);
+  return workers;
+}
+
+Result<unsigned> Operator::one_more(const std::string& asked_by) { return scale(asked_by, parts_.wanted() + 1); }
+
+Result<unsigned> Operator::one_less(const std::string& asked_by) {
+  const unsigned wanted = parts_.wanted();
+  return scale(asked_by, wanted > 0 ? wanted - 1 : 0);
+}
+
+void Operator::reopen_logs(const std::string& asked_by) {
+  parts_.reopen_logs();  // first, so that the line below is in the new file
+  parts_.say("log files reopened: asked by " + asked_by);
+  parts_.reopen_worker_logs();
+}
+
+void Operator::refuse(const std::string& asked_by, const std::string& why) { parts_.say(why + " (" + asked_by + ")"); }
+
+std::string Operator::status() const { return parts_.status_document(); }
+}  // namespace moult

@@ -1,0 +1,58 @@
+#pragma once
+// The one place where wishes enter: whatever a signal, a person or the control socket wants of this instance passes
+// here, is checked once, is said once in the log with who asked, and goes on to whom it concerns. Decides nothing about
+// workers: that is the pool's.
+// Called by Signals and ControlServer, on the loop's thread. Owned by Instance.
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "master/pool/supervisor.h"
+namespace moult {
+// More workers than this are a slip of the finger. A choice: 300 are run in the tests, gunicorn has no bound.
+inline constexpr unsigned most_workers = 1000;
+// None at all is `moult stop` (gunicorn's TTOU ends at one, too).
+inline constexpr unsigned fewest_workers = 1;
+
+// Where the wishes go. supervisor_parts() (supervisor_parts.h) fills the pool's half, Instance the rest. None may be
+// empty.
+struct OperatorParts {
+  std::function<void()> stop, stop_quickly;
+  std::function<void(unsigned workers)> scale;
+  std::function<void(std::function<void(const ReloadOutcome&)> finished)> reload;
+  std::function<unsigned()> wanted;
+  std::function<Mode()> mode;
+  std::function<void()> reopen_worker_logs;  // tells the workers
+  std::function<void()> reopen_logs;         // our own
+  std::function<std::string()> status_document;
+  std::function<void(const std::string& line)> say;  // to the log, for people
+};
+
+// Each `asked_by` is for the log: "SIGHUP", "the control socket (uid 0, pid 812)".
+class Operator {
+ public:
+  explicit Operator(OperatorParts parts) : parts_(std::move(parts)) {}
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+
+  void stop(const std::string& asked_by);  // graceful; again, or after a quick one: no effect
+  void stop_quickly(const std::string& asked_by);
+
+  // `finished` is called once, later, never from inside this call; not at all when this is refused.
+  Result<void> reload(const std::string& asked_by, std::function<void(const ReloadOutcome&)> finished);
+
+  // The number that is wanted from now on.
+  Result<unsigned> scale(const std::string& asked_by, unsigned workers);
+  Result<unsigned> one_more(const std::string& asked_by);
+  Result<unsigned> one_less(const std::string& asked_by);
+
+  void reopen_logs(const std::string& asked_by);
+  void refuse(const std::string& asked_by, const std::string& why);  // only says so
+  std::string status() const;                                        // JSON, DESIGN "Status"
+
+ private:
+  bool stopping() const;
+
+  OperatorParts parts_;
+};
+}  // namespace moult

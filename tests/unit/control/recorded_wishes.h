@@ -1,0 +1,31 @@
+#pragma once
+// A real Operator whose parts write down what was asked of them, and let a test say when a reload has ended.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "master/control/operator.h"
+namespace moult::test {
+struct RecordedWishes {
+  std::vector<std::string> asked, said;
+  std::vector<std::function<void(const ReloadOutcome&)>> reloads;  // those in hand
+  unsigned wanted = 3;
+  Mode mode = Mode::serve;
+  std::string status = R"({"name":"web","wanted":3})";
+
+  OperatorParts parts() {
+    OperatorParts parts;
+    parts.stop = [this] { asked.push_back("stop"), mode = Mode::draining; };
+    parts.stop_quickly = [this] { asked.push_back("stop quickly"), mode = Mode::quick; };
+    parts.scale = [this](unsigned workers) { asked.push_back("scale " + std::to_string(wanted = workers)); };
+    parts.reload = [this](auto finished) { asked.push_back("reload"), reloads.push_back(std::move(finished)); };
+    parts.wanted = [this] { return wanted; };
+    parts.mode = [this] { return mode; };
+    parts.reopen_worker_logs = [this] { asked.push_back("reopen the workers' logs"); };
+    parts.reopen_logs = [this] { asked.push_back("reopen our logs"); };
+    parts.status_document = [this] { return status; };
+    parts.say = [this](const std::string& line) { said.push_back(line); };
+    return parts;
+  }
+};
+}  // namespace moult::test

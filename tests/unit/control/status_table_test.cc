@@ -1,0 +1,81 @@
+#include "master/control/status_table.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+namespace moult {
+namespace {
+using nlohmann::json;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+json two_workers() {
+  return json::parse(R"({"version":"0.1.0","name":"web","pid":812,"generation":2,"state":"active",
+    "uptime_seconds":3725.5,"wanted":3,"boot_error":"","workers":[
+    {"slot":0,"pid":900,"state":"serving","generation":2,"uptime_seconds":59.9,"requests":12345,"in_flight":2},
+    {"slot":10,"pid":null,"state":"booting","generation":3}]})");
+}
+
+TEST(StatusTable, HasAHeaderAndALineForEachWorkerWithADashForWhatIsAbsent) {
+  EXPECT_EQ(status_table(two_workers(), 0),
+            "moult 0.1.0  name web  pid 812  state active  generation 2  uptime 1h02m  serving 1 of 3 wanted\n"
+            "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS  IN-FLIGHT\n"
+            "   0  900  serving           2     59s     12345          2\n"
+            "  10    -  booting           3       -         -          -\n");
+}
+
+TEST(StatusTable, LeavesColumnsOutFromTheRightWhereTheTerminalIsNarrow) {
+  const auto first_row = [](std::size_t width) {
+    const std::string table = status_table(two_workers(), width);
+    const std::size_t begin = table.find('\n') + 1;
+    return table.substr(begin, table.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(first_row(59), "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS  IN-FLIGHT");
+  EXPECT_EQ(first_row(58), "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS");
+  EXPECT_EQ(first_row(30), "SLOT  PID  STATE    GENERATION");
+  EXPECT_EQ(first_row(1), "SLOT  PID  STATE");
+}
+
+TEST(StatusTable, ShowsABootErrorInFull) {
+  json status = two_workers();
+  status["boot_error"] = "exited with status 1";
+  EXPECT_THAT(status_table(status, 20), EndsWith("\nboot error: exited with status 1\n"));
+  status["boot_error"] = "Traceback:\n  File \"app.py\"\nValueError: no\n";
+  EXPECT_THAT(status_table(status, 20),
+              EndsWith("\nboot error:\n  Traceback:\n    File \"app.py\"\n  ValueError: no\n"));
+}
+
+TEST(StatusTable, LetsNoAppSteerTheTerminal) {
+  json status = two_workers();
+  status["boot_error"] = "\x1b[2Jgone\r";
+  status["name"] = "a\nb\x07";
+  const std::string table = status_table(status, 0);
+  EXPECT_THAT(table, HasSubstr("boot error:  [2Jgone"));
+  EXPECT_THAT(table, HasSubstr("name a b   pid"));
+  EXPECT_THAT(table, Not(HasSubstr("\x1b")));
+}
+
+TEST(StatusTable, ShowsUptimesInTheirTwoLargestUnits) {
+  json status = two_workers();
+  const auto shown = [&](double seconds) {
+    status["uptime_seconds"] = seconds;
+    const std::string table = status_table(status, 0);
+    const std::size_t begin = table.find("uptime ") + 7;
+    return table.substr(begin, table.find(' ', begin) - begin);
+  };
+  EXPECT_EQ(shown(0), "0s");
+  EXPECT_EQ(shown(60), "1m00s");
+  EXPECT_EQ(shown(3599), "59m59s");
+  EXPECT_EQ(shown(86399), "23h59m");
+  EXPECT_EQ(shown(86400), "1d00h");
+  EXPECT_EQ(shown(-1), "-");
+}
+
+TEST(StatusTable, BearsADocumentThatIsNothingLikeOne) {
+  for (const char* text :
+       {"null", "[]", "7", R"({"workers":7,"boot_error":[],"pid":{}})", R"({"workers":[null,1,[]]})"})
+    EXPECT_THAT(status_table(json::parse(text), 80), HasSubstr("SLOT")) << text;
+}
+}  // namespace
+}  // namespace moult
