@@ -1,0 +1,45 @@
+#pragma once
+// One admin HTTP server: --admin (all paths) or --health-bind (health paths). Made and destroyed by Instance on the
+// loop's thread; its own threads see the SnapshotBoard and nothing else. Transport only: what is said is
+// admin_answer.h.
+//
+// Bounded: admin_threads threads, request_bytes_most a request, client_patience for one that is slow; a connection has
+// one answer. civetweb offers much more (files, CGI, uploads); no request comes that far, since each is answered before
+// civetweb looks at its path.
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "master/report/admin_answer.h"
+#include "master/report/snapshot.h"
+namespace moult {
+inline constexpr unsigned admin_threads = 3;  // beside the one that accepts
+inline constexpr unsigned waiting_connections_most = 16;
+inline constexpr unsigned request_bytes_most = 8192;
+inline constexpr Duration client_patience = std::chrono::seconds(2);
+// How long our exit waits for clients in the middle of an answer; then the threads die with the process.
+inline constexpr Duration admin_farewell = std::chrono::milliseconds(500);
+
+struct AdminServerOptions {
+  std::string host;  // an IPv4 or IPv6 address (in brackets or not), or "localhost", which is 127.0.0.1
+  unsigned port;     // zero: any that is free
+  std::string flag;  // "--admin": who asked for it, for the error
+  AdminRules rules;
+};
+
+class AdminServer {
+ public:
+  // Listens when it returns. Fails with one sentence that names the address.
+  static Result<std::unique_ptr<AdminServer>> start(const AdminServerOptions&, std::shared_ptr<const SnapshotBoard>);
+  ~AdminServer();
+  AdminServer(const AdminServer&) = delete;
+  AdminServer& operator=(const AdminServer&) = delete;
+
+  unsigned port() const;  // the real one
+
+ private:
+  struct Shared;
+  explicit AdminServer(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  std::shared_ptr<Shared> shared_;  // also the farewell's, which may outlive us
+};
+}  // namespace moult

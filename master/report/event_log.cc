@@ -1,0 +1,20 @@
+#include "master/report/event_log.h"
+namespace moult {
+Result<std::unique_ptr<EventLog>> EventLog::open(const EventLogOptions& options) {
+  auto file = Output::file(options.path);
+  if (!file) return file.error();
+  auto writer = LineWriter::start(
+      std::move(*file), {.say_dropped =
+                             [instance = options.instance](std::uint64_t count) {
+                               return event_line(EventsDropped{count}, instance, std::chrono::system_clock::now());
+                             },
+                         .trouble =
+                             [trouble = options.trouble](const std::string& what) {
+                               trouble("events: " + what + "; events are lost until that is mended");
+                             }});
+  if (!writer) return writer.error();
+  return std::unique_ptr<EventLog>(new EventLog(options.instance, std::move(*writer)));
+}
+
+void EventLog::write(const Event& event, WallTime at) { writer_->write(event_line(event, instance_, at)); }
+}  // namespace moult

@@ -1,0 +1,35 @@
+#pragma once
+// --events FILE: one JSON line an event, appended. Owned by Instance, called by EventReporter on the loop's thread,
+// which it never holds up. A full disk costs lines: how many is an `events_dropped` line as soon as there is room
+// again, and the log says once that it began.
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "master/report/event.h"
+#include "master/report/line_writer.h"
+namespace moult {
+struct EventLogOptions {
+  std::string path;
+  std::string instance;
+  std::function<void(const std::string&)> trouble;  // one line for the log; any thread, until we are destroyed
+};
+
+class EventLog {
+ public:
+  // Fails when the file cannot be opened for appending.
+  static Result<std::unique_ptr<EventLog>> open(const EventLogOptions&);
+
+  void write(const Event&, WallTime at);
+  void reopen() { writer_->reopen(); }                    // USR1: the file was renamed
+  void end_by(MonotonicTime at) { writer_->end_by(at); }  // line_writer.h
+  std::uint64_t dropped() const { return writer_->dropped(); }
+
+ private:
+  EventLog(std::string instance, std::unique_ptr<LineWriter> writer)
+      : instance_(std::move(instance)), writer_(std::move(writer)) {}
+  const std::string instance_;
+  std::unique_ptr<LineWriter> writer_;
+};
+}  // namespace moult

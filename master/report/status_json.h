@@ -1,0 +1,22 @@
+#pragma once
+// The status document (DESIGN §11, Status), for `moult status --json`, the control socket and /status.json. Pure: it
+// only formats what it is given. Called on the loop's thread and on admin threads. Keys of features that this instance
+// does not have are absent, and readers accept that.
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "master/pool/supervisor.h"
+namespace moult {
+struct StatusFacts {  // what the pool does not know
+  std::string version;
+  std::string name;    // of the instance, -n
+  std::string server;  // "uvicorn 0.17.6", as the fork server said; empty: unknown
+  pid_t pid;           // the master's
+  Duration uptime;     // its
+  std::uint64_t log_lines_dropped = 0, events_dropped = 0;
+};
+
+// One line without a newline.
+std::string status_json(const SupervisorDescription&, const StatusFacts&);
+}  // namespace moult

@@ -1,0 +1,107 @@
+#include "master/report/status_json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "master/report/instance_state.h"
+namespace moult {
+namespace {
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+SupervisorDescription serving_pool() {
+  SupervisorDescription d{Mode::serve, 2, Generation{3}, Generation{3}, 40, {}, ""};
+  WorkerDescription one{};
+  one.id = WorkerId{9};
+  one.slot = 0;
+  one.pid = 71;
+  one.state = WorkerState::serving;
+  one.generation = Generation{3};
+  one.in_state = 1500ms;
+  one.uptime = 1500ms;
+  one.requests = 12;
+  one.in_flight = 1;
+  WorkerDescription two{};
+  two.id = WorkerId{10};
+  two.slot = 1;
+  two.state = WorkerState::booting;
+  two.generation = Generation{3};
+  two.status = "importing";
+  d.workers = {one, two};
+  return d;
+}
+const StatusFacts facts{"0.1.0", "shop", "uvicorn 0.17.6", 7, 2100ms, 0, 0};
+
+TEST(StatusJson, HasTheKeysThatOthersDependOn) {
+  const json status = json::parse(status_json(serving_pool(), facts));
+  EXPECT_EQ(status.at("version"), "0.1.0");
+  EXPECT_EQ(status.at("name"), "shop");
+  EXPECT_EQ(status.at("pid"), 7);
+  EXPECT_EQ(status.at("generation"), 3);
+  EXPECT_EQ(status.at("state"), "serving");
+  EXPECT_EQ(status.at("uptime_seconds"), 2.1);
+  EXPECT_EQ(status.at("wanted"), 2);
+  EXPECT_EQ(status.at("boot_error"), nullptr);
+  const json& worker = status.at("workers").at(0);
+  EXPECT_EQ(worker.at("slot"), 0);
+  EXPECT_EQ(worker.at("pid"), 71);
+  EXPECT_EQ(worker.at("state"), "serving");
+  EXPECT_EQ(worker.at("generation"), 3);
+  EXPECT_EQ(worker.at("uptime_seconds"), 1.5);
+  EXPECT_EQ(worker.at("requests"), 12);
+  EXPECT_EQ(worker.at("in_flight"), 1);
+}
+
+TEST(StatusJson, SaysNullWhereThereIsNothingYet) {
+  const json worker = json::parse(status_json(serving_pool(), facts)).at("workers").at(1);
+  EXPECT_EQ(worker.at("pid"), nullptr);
+  EXPECT_EQ(worker.at("uptime_seconds"), nullptr);
+  EXPECT_EQ(worker.at("status"), "importing");
+}
+
+TEST(StatusJson, LeavesOutWhatThisInstanceDoesNotHave) {
+  const json status = json::parse(status_json(serving_pool(), facts));
+  for (const char* key : {"recycler", "gate", "lifetimes", "parking", "linger", "idle", "schedule"})
+    EXPECT_FALSE(status.contains(key)) << key;
+}
+
+TEST(StatusJson, IsOneLineWhateverTheCauseHolds) {
+  SupervisorDescription d = serving_pool();
+  d.boot_error = "Traceback\n\xff";
+  const std::string text = status_json(d, facts);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_EQ(json::parse(text).at("boot_error"), "Traceback\n\xef\xbf\xbd");
+}
+
+TEST(InstanceState, IsBootingUntilSomethingHasServed) {
+  SupervisorDescription d = serving_pool();
+  d.proven = {};
+  EXPECT_EQ(instance_state(d), InstanceState::booting);
+}
+
+TEST(InstanceState, IsReloadingWhileACandidateIsOnTrial) {
+  SupervisorDescription d = serving_pool();
+  d.candidate = Generation{4};
+  EXPECT_EQ(instance_state(d), InstanceState::reloading);
+}
+
+TEST(InstanceState, IsReloadingWhileOldWorkersServe) {
+  SupervisorDescription d = serving_pool();
+  d.proven = d.candidate = Generation{4};
+  EXPECT_EQ(instance_state(d), InstanceState::reloading);
+  d.workers[0].state = WorkerState::retiring;
+  EXPECT_EQ(instance_state(d), InstanceState::serving);
+}
+
+TEST(InstanceState, IsStoppingFromTheFirstMomentOfAStop) {
+  SupervisorDescription d = serving_pool();
+  for (const Mode mode : {Mode::delay, Mode::draining, Mode::last, Mode::quick, Mode::finished}) {
+    d.mode = mode;
+    EXPECT_EQ(instance_state(d), InstanceState::stopping);
+  }
+  d.mode = Mode::sleep;
+  EXPECT_EQ(name(instance_state(d)), "asleep");
+}
+}  // namespace
+}  // namespace moult
