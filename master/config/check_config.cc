@@ -1,0 +1,105 @@
+#include "master/config/check_config.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+namespace moult {
+namespace {
+std::string origin_of(const Settings& settings, std::string_view name) {
+  const auto setting = settings.find(name);
+  return setting == settings.end() ? "--" + std::string(name) : setting->second.origin;
+}
+
+// In one way of writing, so that equal places have equal texts. Empty: two of these never collide.
+std::string place_of(const BindAddress& address) {
+  const auto* tcp = std::get_if<TcpAddress>(&address);
+  if (!tcp) return to_text(address);
+  if (tcp->port == 0) return "";  // the kernel chooses
+  in6_addr parsed{};
+  char written[INET6_ADDRSTRLEN];
+  if (inet_pton(AF_INET6, tcp->host.c_str(), &parsed) != 1) return to_text(address);
+  return to_text(TcpAddress{inet_ntop(AF_INET6, &parsed, written, sizeof written), tcp->port});
+}
+
+class Places {
+ public:
+  Result<void> take(const BindAddress& address, const std::string& origin) {
+    const std::string place = place_of(address);
+    if (place.empty()) return {};
+    const auto [taken, is_new] = by_.emplace(place, origin);
+    if (is_new) return {};
+    if (taken->second == origin) return Error{origin + ": " + place + " is given twice"};
+    return Error{origin + ": " + place + " is taken by " + taken->second + " already"};
+  }
+
+ private:
+  std::map<std::string, std::string> by_;
+};
+
+Result<void> check_addresses(const Config& config, const Settings& settings) {
+  Places places;
+  for (const auto& address : config.listen.bind) {
+    if (const auto taken = places.take(address, origin_of(settings, "bind")); !taken) return taken;
+  }
+  if (config.control.admin) {
+    const auto taken = places.take(*config.control.admin, origin_of(settings, "admin"));
+    if (!taken) return taken;
+  }
+  if (!config.control.health) return {};
+  return places.take(*config.control.health, origin_of(settings, "health-bind"));
+}
+
+Result<void> check_admin(const Config& config, const Settings& settings) {
+  const auto& admin = config.control.admin;
+  if (!admin || config.control.token || is_loopback(*admin)) return {};
+  return Error{origin_of(settings, "admin") + ": " + to_text(*admin) +
+               " can be reached from other machines: set MOULT_ADMIN_TOKEN, or use 127.0.0.1 (for health checks alone "
+               "there is --health-bind)"};
+}
+
+Result<void> check_tls(const Config& config, const Settings& settings) {
+  const auto& server = config.server;
+  if (server.keyfile && !server.certfile) return Error{origin_of(settings, "keyfile") + ": needs --certfile too"};
+  for (const auto& [name, path] : {std::pair{"certfile", server.certfile}, std::pair{"keyfile", server.keyfile}}) {
+    if (path && access(path->c_str(), R_OK) != 0)
+      return errno_error(origin_of(settings, name) + ": cannot read " + *path, errno);
+  }
+  return {};
+}
+}  // namespace
+
+bool is_loopback(const TcpAddress& address) {
+  in_addr parsed{};
+  if (inet_pton(AF_INET, address.host.c_str(), &parsed) == 1) return (ntohl(parsed.s_addr) >> 24) == 127;
+  in6_addr six{};
+  return inet_pton(AF_INET6, address.host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+Result<void> check_config(const Config& config, const Settings& settings) {
+  if (const auto checked = check_addresses(config, settings); !checked) return checked;
+  if (const auto checked = check_admin(config, settings); !checked) return checked;
+  return check_tls(config, settings);
+}
+
+std::vector<std::string> warnings_about(const Config& config, const Settings& settings) {
+  std::vector<std::string> warnings;
+  const auto has_no_effect = [&](std::string_view name, const std::string& why) {
+    if (settings.contains(name)) warnings.push_back(origin_of(settings, name) + " has no effect: " + why);
+  };
+  if (config.app.kind == AppKind::command) {
+    for (const auto name : {"python", "preload", "post-fork", "reload-low-memory", "worker-class", "threads",
+                            "keep-alive", "access-logfile", "forwarded-allow-ips", "root-path", "certfile", "keyfile",
+                            "server-option", "request-timeout"})
+      has_no_effect(name, "a command is started as it is");
+  } else {
+    has_no_effect("ready-delay", "an app says itself when it is ready");
+  }
+  if (config.app.kind == AppKind::native) has_no_effect("python", "a native app has no Python");
+  if (!config.control.admin) has_no_effect("admin-token", "there is no --admin");
+  const auto token = settings.find("admin-token");
+  if (token != settings.end() && token->second.origin == "--admin-token")
+    warnings.push_back("--admin-token can be read in ps by every user here: set MOULT_ADMIN_TOKEN instead");
+  return warnings;
+}
+}  // namespace moult

@@ -1,0 +1,116 @@
+#pragma once
+// What `moult run` was told, in typed fields, grouped by the part of moult that uses them. Plain data; immutable for
+// the life of a process image. Included by config/, instance.cc and main.cc only: instance.cc fills each room's own
+// options. The defaults are in the flag table (flag_table.cc), so none are repeated here.
+#include <sys/types.h>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bind_address.h"
+#include "base/log_level.h"
+namespace moult {
+using std::chrono::milliseconds;
+
+enum class AppKind { python, native, command };
+enum class Preload { on, strict, off };
+struct AppConfig {
+  AppKind kind = AppKind::python;
+  std::string target;                // python: MODULE:ATTR or MODULE:factory(); native: absolute path of the .so
+  std::vector<std::string> command;  // command: the program and its arguments
+  std::string python;                // python: absolute path of the interpreter
+  Preload preload = Preload::on;
+  std::optional<std::string> post_fork;  // MODULE:FUNC
+  std::string working_directory;         // absolute; where the app runs, and what relative paths were resolved against
+  std::map<std::string, std::string> environment;  // to set for workers, over moult's own: --env-file, then --env
+  bool operator==(const AppConfig&) const = default;
+};
+
+// The HTTP server inside the workers; passed through.
+struct ServerConfig {
+  std::string worker_class;                    // auto, uvicorn, or a gunicorn class
+  std::map<std::string, std::string> options;  // --server-option
+  milliseconds keep_alive{};                   // zero: each connection carries one request
+  std::optional<unsigned> threads;
+  std::optional<std::string> forwarded_allow_ips, root_path, certfile, keyfile;
+  std::optional<std::string> access_logfile;  // "-" is stdout
+  bool operator==(const ServerConfig&) const = default;
+};
+
+struct ListenConfig {
+  std::vector<BindAddress> bind;  // unix paths are absolute; empty: no listener was asked for and systemd passes some
+                                  // (LISTEN_FDS), which are then the only ones
+  unsigned backlog = 0;
+  bool operator==(const ListenConfig&) const = default;
+};
+
+struct WorkersConfig {
+  unsigned count = 0;
+  milliseconds boot_timeout{};
+  unsigned boot_attempts = 0;
+  milliseconds ready_delay{};  // only for a command that does not say READY=1
+  bool reload_low_memory = false;
+  bool operator==(const WorkersConfig&) const = default;
+};
+
+struct HangConfig {
+  std::optional<milliseconds> timeout, request_timeout;  // none: off
+  milliseconds kill_after{};
+  bool operator==(const HangConfig&) const = default;
+};
+
+struct StopConfig {
+  milliseconds graceful_timeout{}, delay{};
+  bool operator==(const StopConfig&) const = default;
+};
+
+// Whom the workers and the fork server run as.
+struct RunAs {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::string user_name;  // for its supplementary groups; empty: there is no passwd entry, or only --group was given
+  bool operator==(const RunAs&) const = default;
+};
+struct ProcessConfig {
+  std::string name;
+  std::optional<std::string> pid_file;
+  std::optional<RunAs> run_as;  // none: as moult itself
+  std::optional<mode_t> umask;  // none: inherited
+  bool operator==(const ProcessConfig&) const = default;
+};
+
+struct LogConfig {
+  LogLevel level = LogLevel::info;
+  LogFormat format = LogFormat::text;
+  bool worker_prefix = false;
+  std::optional<std::string> events;  // a file; "-" is stdout
+  bool operator==(const LogConfig&) const = default;
+};
+
+struct ControlConfig {
+  std::string path;  // of the control socket: --control, or what belongs to --name
+  std::optional<TcpAddress> admin;
+  std::optional<std::string> token;  // for the admin server; never printed or logged
+  std::optional<TcpAddress> health;  // health and metrics alone
+  bool operator==(const ControlConfig&) const = default;
+};
+
+struct Config {
+  AppConfig app;
+  ServerConfig server;
+  ListenConfig listen;
+  WorkersConfig workers;
+  HangConfig hang;
+  StopConfig stop;
+  ProcessConfig process;
+  LogConfig log;
+  ControlConfig control;
+  bool operator==(const Config&) const = default;
+};
+
+std::string_view name_of(LogLevel);  // as --log-level writes it
+}  // namespace moult

@@ -1,0 +1,100 @@
+#include "master/config/finish_config.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "master/config/check_config.h"
+#include "master/config/control_path.h"
+#include "master/config/identity.h"
+#include "master/config/interpreter.h"
+namespace moult {
+namespace {
+namespace fs = std::filesystem;
+
+std::string origin_of(const Settings& settings, std::string_view name) {
+  const auto setting = settings.find(name);
+  return setting == settings.end() ? "the default of --" + std::string(name) : setting->second.origin;
+}
+
+Result<void> find_working_directory(Config& config, const Settings& settings) {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  if (error) return Error{"the folder that moult was started in is gone"};
+  const fs::path there = (here / config.app.working_directory).lexically_normal();
+  if (!fs::is_directory(there, error))
+    return Error{origin_of(settings, "chdir") + ": there is no folder " + there.string()};
+  config.app.working_directory = there.has_filename() ? there.string() : there.parent_path().string();
+  return {};
+}
+
+// `-` is stdout and stays so.
+void make_absolute(const std::string& folder, std::string& path) {
+  if (path != "-") path = (fs::path(folder) / path).lexically_normal().string();
+}
+void make_absolute(const std::string& folder, std::optional<std::string>& path) {
+  if (path) make_absolute(folder, *path);
+}
+
+Result<void> make_paths_absolute(Config& config, const Settings& settings) {
+  const std::string& folder = config.app.working_directory;
+  if (config.app.kind == AppKind::native) make_absolute(folder, config.app.target);
+  for (auto* path : {&config.server.certfile, &config.server.keyfile, &config.server.access_logfile,
+                     &config.process.pid_file, &config.log.events})
+    make_absolute(folder, *path);
+  for (auto& address : config.listen.bind) {
+    auto* unix_address = std::get_if<UnixAddress>(&address);
+    if (!unix_address) continue;
+    make_absolute(folder, unix_address->path);
+    if (unix_address->path.size() > unix_path_most_bytes)
+      return Error{origin_of(settings, "bind") + ": " + unix_address->path + " is too long for a socket: at most " +
+                   std::to_string(unix_path_most_bytes) + " bytes"};
+  }
+  return {};
+}
+
+Result<void> find_control_path(Config& config, const Settings& settings, const Environment& environment) {
+  std::string& path = config.control.path;
+  const bool given = !path.empty();
+  if (!given) path = default_control_path(config.process.name, environment, geteuid());
+  make_absolute(config.app.working_directory, path);
+  if (path.size() <= unix_path_most_bytes) return {};
+  return Error{(given ? origin_of(settings, "control") : "the control socket") + ": " + path +
+               " is too long for a socket: at most " + std::to_string(unix_path_most_bytes) +
+               " bytes; choose another with --control"};
+}
+
+Result<void> complete_identity(Config& config, const Settings& settings) {
+  auto& run_as = config.process.run_as;
+  if (!run_as) return {};
+  if (run_as->gid == no_group)
+    return Error{origin_of(settings, "user") + ": this number has no passwd entry: give --group too"};
+  return {};
+}
+
+Result<void> find_app(Config& config, const Settings& settings, const Environment& environment) {
+  if (!settings.contains("app") && !settings.contains("command"))
+    return Error{"nothing to run: give MODULE:ATTR, --app native:./libapp.so, or -- COMMAND ARGS..."};
+  std::error_code error;
+  if (config.app.kind == AppKind::native && !fs::exists(config.app.target, error))
+    return Error{origin_of(settings, "app") + ": there is no " + config.app.target};
+  if (config.app.kind != AppKind::python) return {};
+  auto python = find_interpreter(config.app.python, config.app.working_directory, environment);
+  if (!python) return Error{origin_of(settings, "python") + ": " + python.error().message};
+  config.app.python = *std::move(python);
+  return {};
+}
+}  // namespace
+
+Result<void> finish_config(Config& config, const Settings& settings, const Environment& environment,
+                           std::vector<std::string>& warnings) {
+  if (const auto done = find_working_directory(config, settings); !done) return done;
+  if (const auto done = find_control_path(config, settings, environment); !done) return done;
+  if (const auto done = make_paths_absolute(config, settings); !done) return done;
+  if (const auto done = complete_identity(config, settings); !done) return done;
+  if (const auto done = find_app(config, settings, environment); !done) return done;
+  if (const auto checked = check_config(config, settings); !checked) return checked;
+  for (auto& warning : warnings_about(config, settings)) warnings.push_back(std::move(warning));
+  return {};
+}
+}  // namespace moult

@@ -1,0 +1,58 @@
+#pragma once
+// The flags of `moult run`. Each is written in one place, as a row of the table in flag_table.cc: its name, default,
+// type and range, help, and the field of Config that it fills. Command line, environment, config file, `moult help` and
+// --print-config are all derived from these rows.
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "master/config/config.h"
+namespace moult {
+enum class FlagGroup { app, listening, server, workers, hanging, stopping, process, logging, control, config, later };
+
+// How a value is written in JSON; on the command line and in the environment all are text.
+enum class FlagShape {
+  text,
+  number,  // also a JSON number
+  time,    // also a JSON number: seconds
+  toggle,  // also a JSON true or false; on the command line the name alone is `on`
+  list,    // may be given several times; a JSON array, or one text
+  pairs,   // may be given several times as KEY=VALUE; a JSON object, or an array
+};
+
+enum class Place { command_line, environment, file };
+
+struct FlagType {
+  FlagShape shape;
+  // Reads one value into its field; a list's is called once for each. The error says what is wrong with the text alone.
+  std::function<Result<void>(Config&, std::string_view)> read;
+};
+
+struct Flag {
+  std::string_view name;  // without dashes; the key in the file; MOULT_<NAME> in the environment
+  char letter = 0;        // the short form; zero: none
+  std::string_view metavar = {};
+  std::string_view default_text = {};  // read as if it had been given; empty: the field stays as it is
+  FlagGroup group;
+  std::string_view help = {};
+  FlagType type = {};
+  std::vector<Place> places = {Place::command_line, Place::environment, Place::file};
+  bool secret = false;  // never printed
+};
+
+const std::vector<Flag>& flags();  // by group, in the order of help
+const Flag* find_flag(std::string_view name);
+bool may_stand_in(const Flag&, Place);
+std::string variable_of(const Flag&);  // "MOULT_GRACEFUL_TIMEOUT"
+std::string_view title_of(FlagGroup);
+
+// The names that may stand there and do something already: what a misspelt one is compared with.
+std::vector<std::string_view> names_for(Place);
+
+// "--idle comes with a later version of moult: leave it out", `written` being how the user wrote it.
+Error later_flag_error(std::string_view written);
+
+std::vector<Flag> flags_of_later_versions();  // later_flags.cc: rows with a name only
+}  // namespace moult

@@ -1,0 +1,79 @@
+#include "master/config/help.h"
+
+#include "master/config/flags.h"
+namespace moult {
+namespace {
+constexpr std::size_t help_column = 30, last_column = 100;
+
+constexpr std::string_view forms =
+    R"(usage: moult run [flags] MODULE:ATTR           a Python app (also MODULE:factory())
+       moult run [flags] --app native:./libapp.so
+       moult run [flags] -- COMMAND ARGS...     any program that serves on an inherited socket
+       moult status [--json]                    what runs, and how it does
+       moult scale N                            serve with N workers
+       moult reload [--wait]                    load the app anew and replace the workers by turns
+       moult stop                               let requests finish, then stop
+       moult version | help
+)";
+
+// Breaks at blanks; the first line begins where the cursor is, the others at `column`.
+std::string wrapped(std::string_view text, std::size_t column) {
+  std::string lines;
+  while (text.size() > last_column - column) {
+    auto blank = text.rfind(' ', last_column - column);
+    if (blank == std::string_view::npos) break;
+    lines += std::string(text.substr(0, blank)) + "\n" + std::string(column, ' ');
+    text.remove_prefix(blank + 1);
+  }
+  return lines + std::string(text) + "\n";
+}
+
+std::string row(const Flag& flag) {
+  std::string left = flag.letter ? "  -" + std::string(1, flag.letter) + ", " : "      ";
+  left += "--" + std::string(flag.name);
+  if (!flag.metavar.empty()) left += " " + std::string(flag.metavar);
+  std::string right(flag.help);
+  if (!flag.default_text.empty()) right += " (" + std::string(flag.default_text) + ")";
+  if (left.size() + 2 > help_column) return left + "\n" + std::string(help_column, ' ') + wrapped(right, help_column);
+  return left + std::string(help_column - left.size(), ' ') + wrapped(right, help_column);
+}
+
+std::string rows_by_group() {
+  std::string text;
+  FlagGroup group = FlagGroup::later;  // of the row before; the later ones are not listed here
+  for (const Flag& flag : flags()) {
+    if (flag.group == FlagGroup::later || !may_stand_in(flag, Place::command_line)) continue;
+    if (flag.group != group) text += "\n" + std::string(title_of(flag.group)) + ":\n";
+    group = flag.group;
+    text += row(flag);
+  }
+  return text;
+}
+
+std::string later_ones() {
+  std::string names;
+  for (const Flag& flag : flags()) {
+    if (flag.group == FlagGroup::later && may_stand_in(flag, Place::command_line))
+      names += (names.empty() ? "--" : " --") + std::string(flag.name);
+  }
+  return "\n" + std::string(title_of(FlagGroup::later)) + ":\n  " + wrapped(names, 2);
+}
+}  // namespace
+
+std::string help_text() {
+  return std::string(forms) + rows_by_group() + later_ones() + R"(
+A flag may also be given as MOULT_<FLAG> in the environment (--keep-alive is MOULT_KEEP_ALIVE), or
+without its dashes as a key of the JSON file of -c. Flags win over the environment, the environment
+over the file. WEB_CONCURRENCY is --workers, PORT is --bind 0.0.0.0:PORT. Times are seconds, or a
+number with ms, s, m or h.
+)";
+}
+
+std::string usage_text() {
+  std::string text(forms);
+  text += "\nThe flags that are used most:\n";
+  for (const auto name : {"bind", "workers", "worker-class", "chdir", "config", "timeout"})
+    text += row(*find_flag(name));
+  return text + "\nmoult help lists them all, man moult explains them.\n";
+}
+}  // namespace moult

@@ -1,0 +1,7 @@
+#pragma once
+// What `moult help` and `moult --help` print. Made from the flag table. Pure.
+#include <string>
+namespace moult {
+std::string help_text();   // commands, and each flag with its default, by group; at the end those that come later
+std::string usage_text();  // short: how to begin, and where the rest is
+}  // namespace moult

@@ -1,0 +1,12 @@
+#pragma once
+// Finds the user's Python. Looks at the file system; runs nothing.
+#include <string>
+
+#include "base/result.h"
+#include "master/config/settings.h"
+namespace moult {
+// `python`: a bare name is looked for in the PATH of `environment`, anything with a slash is taken from `folder`; the
+// folder of a virtual environment stands for its bin/python. Links are not followed: a virtual environment's
+// interpreter knows itself by the path it is called by. The result is absolute.
+Result<std::string> find_interpreter(const std::string& python, const std::string& folder, const Environment&);
+}  // namespace moult

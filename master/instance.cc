@@ -1,0 +1,114 @@
+#include "master/instance.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/event_loop.h"
+#include "lease/local_gate.h"
+#include "master/control/supervisor_parts.h"
+#include "master/instance_options.h"
+#include "master/launch/open_files.h"
+#include "master/pool/health_watch.h"
+namespace moult {
+namespace {
+// What ends the building of the parts; never leaves this file.
+struct CannotStart {
+  Error error;
+};
+
+template <class T>
+T must(Result<T> made) {
+  return made ? *std::move(made) : throw CannotStart{made.error()};
+}
+void must(Result<void> done) { static_cast<void>(done ? 0 : throw CannotStart{done.error()}); }
+
+Capacity capacity(const Supervisor& supervisor) {
+  const auto serving = std::ranges::count(supervisor.pool().workers, WorkerState::serving, &Worker::state);
+  return {supervisor.pool().goal.workers, static_cast<unsigned>(serving)};
+}
+}  // namespace
+
+// In the order in which they are built; destroyed from the end.
+struct Instance::Parts {
+  EventLoop loop;
+  std::optional<rlim_t> open_files_before;
+  std::unique_ptr<Reporting> reporting;
+  std::optional<Doors> doors;
+  std::unique_ptr<Orphans> orphans;
+  std::unique_ptr<Launcher> launcher;
+  std::unique_ptr<LocalGate> gate;
+  std::unique_ptr<Supervisor> supervisor;
+  std::unique_ptr<HealthWatch> health_watch;
+  std::unique_ptr<Controls> controls;
+  unsigned workers = 0;
+  int exit_code = 0;
+
+  void build(const Config& config, const std::string& version);
+  OperatorParts operator_parts();
+};
+
+void Instance::Parts::build(const Config& config, const std::string& version) {
+  const ServiceManagerSettings service_manager = take_service_manager_settings();
+  open_files_before = raise_open_files();
+  reporting = must(Reporting::open(loop.get(), options::report(config, version, service_manager)));
+  doors = must(Doors::open(options::listeners(config), options::private_folder(config)));
+  orphans = must(Orphans::adopt(loop.get()));
+  const InstalledParts installed = must(InstalledParts::find());
+  launcher = must(
+      make_launcher(loop.get(), *orphans, options::launch(config, *doors, installed, open_files_before, *reporting)));
+  gate = std::make_unique<LocalGate>(loop.get(), FleetPolicy{}, config.process.name,
+                                     [this] { return capacity(*supervisor); });
+  supervisor = std::make_unique<Supervisor>(loop.get(), options::supervisor(config), *launcher, *gate);
+  supervisor->on_close_listeners([this](WorkerId) {
+    doors->close();
+    supervisor->listeners_closed();
+  });
+  supervisor->on_finished([this](int code) {
+    exit_code = code;
+    uv_stop(loop.get());
+  });
+  health_watch = std::make_unique<HealthWatch>(loop.get(), options::health(config), *supervisor);
+  must(reporting->watch(*supervisor));
+  workers = config.workers.count;
+  controls = must(Controls::open(loop.get(), options::control(config, version), operator_parts()));
+}
+
+// A stop and another number of workers are seen by no observer of workers, so the report is told.
+OperatorParts Instance::Parts::operator_parts() {
+  OperatorParts wishes = supervisor_parts(*supervisor);
+  wishes.stop = [this, stop = wishes.stop] {
+    reporting->stopping();
+    stop();
+  };
+  wishes.stop_quickly = [this, stop_quickly = wishes.stop_quickly] {
+    reporting->stopping();
+    stop_quickly();
+  };
+  wishes.scale = [this, scale = wishes.scale](unsigned wanted) {
+    scale(wanted);
+    reporting->changed();
+  };
+  wishes.reopen_logs = [this] { reporting->reopen(); };
+  wishes.status_document = [this] { return reporting->status_document(); };
+  wishes.say = [this](const std::string& line) { reporting->log().info(line); };
+  return wishes;
+}
+
+Instance::Instance(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Instance::~Instance() = default;
+
+Result<std::unique_ptr<Instance>> Instance::create(const Config& config, const std::string& version) {
+  auto parts = std::make_unique<Parts>();
+  try {
+    parts->build(config, version);
+  } catch (const CannotStart& failure) { return failure.error; }
+  return std::unique_ptr<Instance>(new Instance(std::move(parts)));
+}
+
+int Instance::run() {
+  parts_->supervisor->start(parts_->workers);
+  uv_run(parts_->loop.get(), UV_RUN_DEFAULT);
+  wait_until_idle(parts_->loop.get(), *parts_->launcher);
+  return parts_->exit_code;
+}
+}  // namespace moult

@@ -1,0 +1,244 @@
+// From all sources to one Config: precedence, ranges, what does not go together.
+#include "master/config/read_config.h"
+
+#include <unistd.h>
+
+#include "tests/unit/config/reading.h"
+namespace moult {
+namespace {
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+TEST(ReadConfig, HasTheDefaultsOfTheDesign) {
+  const Config read = config({"shop:app"});
+  EXPECT_EQ(read.app.kind, AppKind::python);
+  EXPECT_EQ(read.app.target, "shop:app");
+  EXPECT_EQ(read.app.preload, Preload::on);
+  EXPECT_EQ(read.app.working_directory, std::filesystem::current_path());
+  EXPECT_THAT(read.listen.bind, ElementsAre(BindAddress(TcpAddress{"127.0.0.1", 8000})));
+  EXPECT_EQ(read.listen.backlog, 2048u);
+  EXPECT_EQ(read.workers.count, 1u);
+  EXPECT_EQ(read.workers.boot_timeout, 60s);
+  EXPECT_EQ(read.workers.boot_attempts, 5u);
+  EXPECT_EQ(read.workers.ready_delay, 1s);
+  EXPECT_FALSE(read.workers.reload_low_memory);
+  EXPECT_EQ(read.hang.timeout, 30s);
+  EXPECT_EQ(read.hang.request_timeout, std::nullopt);
+  EXPECT_EQ(read.hang.kill_after, 10s);
+  EXPECT_EQ(read.stop.graceful_timeout, 30s);
+  EXPECT_EQ(read.stop.delay, 0s);
+  EXPECT_EQ(read.server.worker_class, "auto");
+  EXPECT_EQ(read.server.keep_alive, 75s);
+  EXPECT_EQ(read.process.name, "moult");
+  EXPECT_EQ(read.log.level, LogLevel::info);
+  EXPECT_EQ(read.log.format, LogFormat::text);
+  EXPECT_FALSE(read.log.worker_prefix);
+  EXPECT_EQ(read.control.path, "/run/user/7/moult/moult.sock");
+  EXPECT_EQ(read.control.admin, std::nullopt);
+}
+
+TEST(ReadConfig, PrefersFlagToEnvironmentToFileToDefault) {
+  const Scratch scratch;
+  const auto file = scratch.file("m.json", R"({"workers": 2, "app": "file:app", "threads": 8})");
+  const Environment environment = with({{"MOULT_WORKERS", "3"}});
+  EXPECT_EQ(config({"a:b"}).workers.count, 1u);
+  EXPECT_EQ(config({"-c", file}).workers.count, 2u);
+  EXPECT_EQ(config({"-c", file}, environment).workers.count, 3u);
+  EXPECT_EQ(config({"-c", file, "-w", "4"}, environment).workers.count, 4u);
+  EXPECT_EQ(config({"-c", file, "-w", "4"}, environment).server.threads, 8u) << "each flag by itself";
+  EXPECT_EQ(config({}, with({{"MOULT_CONFIG", file}})).app.target, "file:app");
+}
+
+TEST(ReadConfig, PutsPlatformVariablesAboveTheFileAndBelowFlags) {
+  const Scratch scratch;
+  const auto file = scratch.file("m.json", R"({"workers": 2, "bind": ":1", "app": "a:b"})");
+  const Environment environment = with({{"WEB_CONCURRENCY", "5"}, {"PORT", "9000"}});
+  const Config read = config({"-c", file}, environment);
+  EXPECT_EQ(read.workers.count, 5u);
+  EXPECT_THAT(read.listen.bind, ElementsAre(BindAddress(TcpAddress{"0.0.0.0", 9000})));
+  EXPECT_THAT(config({"-c", file, "-b", ":7"}, environment).listen.bind,
+              ElementsAre(BindAddress(TcpAddress{"0.0.0.0", 7})));
+}
+
+TEST(ReadConfig, LetsTheStrongestSourceSayWhatToRun) {
+  const Scratch scratch;
+  const auto file = scratch.file("m.json", R"({"command": ["node", "a.js"]})");
+  EXPECT_THAT(config({"-c", file}).app.command, ElementsAre("node", "a.js"));
+  const Config read = config({"-c", file, "shop:app"});
+  EXPECT_EQ(read.app.kind, AppKind::python);
+  EXPECT_THAT(read.app.command, IsEmpty());
+  EXPECT_EQ(config({"--", "ls"}, with({{"MOULT_APP", "a:b"}})).app.kind, AppKind::command);
+  EXPECT_EQ(refusal({}), "nothing to run: give MODULE:ATTR, --app native:./libapp.so, or -- COMMAND ARGS...");
+  const auto both = scratch.file("both.json", R"({"command": ["x"], "app": "a:b"})");
+  EXPECT_EQ(refusal({"-c", both}),
+            "only one thing can be run: both " + both + ": app and " + both + ": command are given");
+}
+
+TEST(ReadConfig, LeavesTheListenersToSystemdWhenNoneWereAskedFor) {
+  const std::string own_pid = std::to_string(getpid());
+  EXPECT_THAT(config({"a:b"}, with({{"LISTEN_FDS", "1"}, {"LISTEN_PID", own_pid}})).listen.bind, IsEmpty());
+  EXPECT_EQ(config({"a:b"}, with({{"LISTEN_FDS", "1"}, {"LISTEN_PID", "1"}})).listen.bind.size(), 1u)
+      << "they were passed to another process";
+  EXPECT_EQ(config({"a:b"}, with({{"LISTEN_FDS", "0"}})).listen.bind.size(), 1u);
+  EXPECT_EQ(config({"a:b", "-b", ":1"}, with({{"LISTEN_FDS", "1"}})).listen.bind.size(), 1u);
+}
+
+TEST(ReadConfig, SaysWhereABadValueCameFrom) {
+  const Scratch scratch;
+  const auto file = scratch.file("m.json", R"({"workers": 0})");
+  EXPECT_EQ(refusal({"a:b", "-w", "0"}), "--workers: '0' is out of range: 1 to 1024");
+  EXPECT_EQ(refusal({"a:b"}, with({{"MOULT_WORKERS", "0"}})), "MOULT_WORKERS: '0' is out of range: 1 to 1024");
+  EXPECT_EQ(refusal({"a:b"}, with({{"WEB_CONCURRENCY", "auto"}})),
+            "WEB_CONCURRENCY: 'auto' is not a whole number from 1 to 1024");
+  EXPECT_EQ(refusal({"a:b", "-c", file}), file + ": workers: '0' is out of range: 1 to 1024");
+  EXPECT_EQ(refusal({"a:b", "-c", "/nowhere"}), "--config: cannot read /nowhere: No such file or directory");
+  EXPECT_EQ(refusal({"a:b", "-c", "/tmp"}), "--config: cannot read /tmp: Is a directory");
+}
+
+TEST(ReadConfig, BoundsEveryNumber) {
+  for (const auto flag :
+       {"--workers", "--threads", "--backlog", "--boot-attempts", "--timeout", "--request-timeout", "--kill-after",
+        "--graceful-timeout", "--stop-delay", "--ready-delay", "--boot-timeout", "--keep-alive"}) {
+    EXPECT_THAT(refusal({"a:b", flag, "-1"}), HasSubstr(std::string(flag) + ": '-1' is out of range: ")) << flag;
+    EXPECT_THAT(refusal({"a:b", flag, "99999999999999999999999"}), HasSubstr("is out of range: ")) << flag;
+  }
+  EXPECT_EQ(config({"a:b", "-w", "1024"}).workers.count, 1024u);
+  EXPECT_EQ(refusal({"a:b", "-w", "1025"}), "--workers: '1025' is out of range: 1 to 1024");
+}
+
+TEST(ReadConfig, TakesZeroAndOffForNoTimeout) {
+  EXPECT_EQ(config({"a:b", "-t", "0"}).hang.timeout, std::nullopt);
+  EXPECT_EQ(config({"a:b", "-t", "off"}).hang.timeout, std::nullopt);
+  EXPECT_EQ(config({"a:b", "-t", "1s"}).hang.timeout, 1s);
+  EXPECT_EQ(refusal({"a:b", "-t", "999ms"}), "--timeout: '999ms' is out of range: 1s to 24h, or off");
+}
+
+TEST(ReadConfig, NamesTheRightWordForAWrongOne) {
+  EXPECT_EQ(refusal({"a:b", "--preload", "strickt"}),
+            "--preload: 'strickt' is not one of on, strict, off: did you mean strict?");
+  EXPECT_EQ(refusal({"a:b", "--log-level", "warn"}),
+            "--log-level: 'warn' is not one of debug, info, warning, error, critical: did you mean warning?");
+  EXPECT_EQ(refusal({"a:b", "--log-format", "xml"}), "--log-format: 'xml' is not one of text, json");
+}
+
+TEST(ReadConfig, RefusesAddressesThatCollide) {
+  EXPECT_EQ(refusal({"a:b", "-b", ":80", "-b", "0.0.0.0:80"}), "--bind: 0.0.0.0:80 is given twice");
+  EXPECT_EQ(refusal({"a:b", "-b", "[::1]:80", "-b", "[0:0::1]:80"}), "--bind: [::1]:80 is given twice");
+  EXPECT_EQ(refusal({"a:b", "-b", "unix:/a/x", "-b", "unix:/a/./x"}), "--bind: unix:/a/x is given twice");
+  EXPECT_EQ(refusal({"a:b", "-b", "127.0.0.1:80", "--admin", "localhost:80"}),
+            "--admin: 127.0.0.1:80 is taken by --bind already");
+  EXPECT_EQ(refusal({"a:b", "--admin", "127.0.0.1:90", "--health-bind", "127.0.0.1:90"}),
+            "--health-bind: 127.0.0.1:90 is taken by --admin already");
+  EXPECT_EQ(config({"a:b", "-b", ":0", "-b", ":0"}).listen.bind.size(), 2u) << "the kernel chooses two ports";
+}
+
+TEST(ReadConfig, KeepsTheAdminServerOnThisMachineUnlessThereIsAToken) {
+  EXPECT_EQ(refusal({"a:b", "--admin", "0.0.0.0:9000"}),
+            "--admin: 0.0.0.0:9000 can be reached from other machines: set MOULT_ADMIN_TOKEN, or use 127.0.0.1 (for "
+            "health checks alone there is --health-bind)");
+  EXPECT_EQ(refusal({"a:b", "--admin", "[::]:9000"}).substr(0, 17), "--admin: [::]:900");
+  for (const auto address : {"127.0.0.1:9000", "127.1.2.3:9000", "[::1]:9000", "localhost:9000"})
+    EXPECT_EQ(refusal({"a:b", "--admin", address}), "(accepted)") << address;
+  const Environment token = with({{"MOULT_ADMIN_TOKEN", "0123456789abcdef"}});
+  EXPECT_EQ(config({"a:b", "--admin", ":9000"}, token).control.token, "0123456789abcdef");
+  EXPECT_EQ(refusal({"a:b", "--admin-token", "0123456789abcde"}),
+            "--admin-token: is too short: use at least 16 letters");
+  EXPECT_EQ(refusal({"a:b", "--admin", "unix:/x"}), "--admin: 'unix:/x' is not HOST:PORT");
+  EXPECT_EQ(config({"a:b", "--health-bind", ":9001"}).control.health, (TcpAddress{"0.0.0.0", 9001}));
+}
+
+TEST(ReadConfig, PutsEnvOverEnvFile) {
+  const Scratch scratch;
+  const auto file = scratch.file(".env", "A=1\nB=2\n");
+  EXPECT_THAT(config({"a:b", "--env-file", file, "-e", "B=3", "-e", "C=4"}).app.environment,
+              ElementsAre(Pair("A", "1"), Pair("B", "3"), Pair("C", "4")));
+  EXPECT_EQ(refusal({"a:b", "-e", "B"}), "--env: 'B' is not KEY=VALUE");
+  const auto wrong = scratch.file("wrong", "A=1\nB 2\n");
+  EXPECT_EQ(refusal({"a:b", "--env-file", wrong}), "--env-file: " + wrong + ": line 2: is not NAME=value");
+  EXPECT_EQ(refusal({"a:b", "--env-file", "/nowhere"}), "--env-file: cannot read /nowhere: No such file or directory");
+}
+
+TEST(ReadConfig, TakesRelativePathsFromChdir) {
+  const Scratch scratch;
+  scratch.file("cert.pem", "");
+  const Config read =
+      config({"a:b", "--chdir", scratch.path(), "-p", "run/pid", "--certfile", "cert.pem", "-b",
+              "unix:app.sock?mode=0660", "--access-logfile", "-", "--events", "e.jsonl", "--control", "c.sock"});
+  const std::string folder = std::filesystem::path(scratch.path()).parent_path();
+  EXPECT_EQ(read.app.working_directory, folder);
+  EXPECT_EQ(read.process.pid_file, folder + "/run/pid");
+  EXPECT_EQ(read.server.certfile, folder + "/cert.pem");
+  EXPECT_THAT(read.listen.bind, ElementsAre(BindAddress(UnixAddress{folder + "/app.sock", 0660})));
+  EXPECT_EQ(read.server.access_logfile, "-");
+  EXPECT_EQ(read.log.events, folder + "/e.jsonl");
+  EXPECT_EQ(read.control.path, folder + "/c.sock");
+  EXPECT_EQ(refusal({"a:b", "--chdir", "/nowhere"}), "--chdir: there is no folder /nowhere");
+}
+
+TEST(ReadConfig, RefusesASocketPathThatTheKernelCannotTake) {
+  const std::string path = "/" + std::string(unix_path_most_bytes - 1, 'x');
+  EXPECT_EQ(config({"a:b", "--control", path}).control.path, path);
+  EXPECT_EQ(refusal({"a:b", "--control", path + "x"}),
+            "--control: " + path + "x is too long for a socket: at most 107 bytes; choose another with --control");
+  EXPECT_THAT(refusal({"a:b", "-b", "unix:" + path.substr(1)}), HasSubstr("is too long for a socket"))
+      << "once absolute";
+}
+
+TEST(ReadConfig, LooksUpUserAndGroup) {
+  EXPECT_EQ(config({"a:b"}).process.run_as, std::nullopt);
+  const auto root = config({"a:b", "-u", "root"}).process.run_as;
+  EXPECT_EQ(root, (RunAs{0, 0, "root"}));
+  EXPECT_EQ(config({"a:b", "-u", "0", "-g", "4711"}).process.run_as, (RunAs{0, 4711, "root"}));
+  EXPECT_EQ(config({"a:b", "-g", "root"}).process.run_as, (RunAs{geteuid(), 0, ""}));
+  EXPECT_EQ(config({"a:b", "-u", "3123456789", "-g", "3"}).process.run_as, (RunAs{3123456789, 3, ""}));
+  EXPECT_EQ(refusal({"a:b", "-u", "3123456789"}), "--user: this number has no passwd entry: give --group too");
+  EXPECT_EQ(refusal({"a:b", "-u", "nobody-here"}), "--user: there is no user 'nobody-here' here");
+  EXPECT_EQ(refusal({"a:b", "-g", "nobody-here"}), "--group: there is no group 'nobody-here' here");
+  EXPECT_EQ(refusal({"a:b", "-u", "4294967295"}), "--user: '4294967295' is out of range: 0 to 4294967294");
+}
+
+TEST(ReadConfig, FindsTheInterpreter) {
+  const Scratch scratch;
+  std::filesystem::create_directories(scratch.path("venv/bin"));
+  std::filesystem::create_symlink("/bin/sh", scratch.path("venv/bin/python"));
+  EXPECT_EQ(config({"a:b", "--python", scratch.path("venv")}).app.python, scratch.path("venv/bin/python"));
+  EXPECT_EQ(config({"a:b", "--python", "python"}, with({{"PATH", "/nowhere:" + scratch.path("venv/bin")}})).app.python,
+            scratch.path("venv/bin/python"));
+  EXPECT_EQ(refusal({"a:b", "--python", "/nowhere"}), "--python: there is no interpreter /nowhere");
+  EXPECT_EQ(refusal({"a:b", "--python", "python9"}, with({{"PATH", "/nowhere"}})),
+            "--python: there is no program 'python9' in PATH");
+  EXPECT_EQ(refusal({"--python", "/nowhere", "--", "ls"}), "(accepted)") << "a command needs none";
+}
+
+TEST(ReadConfig, LooksForTheFilesOfTlsAndOfANativeApp) {
+  EXPECT_EQ(refusal({"a:b", "--certfile", "/nowhere"}), "--certfile: cannot read /nowhere: No such file or directory");
+  EXPECT_EQ(refusal({"a:b", "--keyfile", "/etc/passwd"}), "--keyfile: needs --certfile too");
+  EXPECT_EQ(refusal({"--app", "native:/nowhere.so"}), "--app: there is no /nowhere.so");
+  EXPECT_EQ(config({"--app", "native:/bin/sh"}).app.kind, AppKind::native);
+}
+
+TEST(ReadConfig, WarnsOfFlagsWithoutEffect) {
+  EXPECT_THAT(request({"-k", "sync", "--", "ls"}, {}).warnings,
+              ElementsAre("--worker-class has no effect: a command is started as it is"));
+  EXPECT_THAT(request({"a:b", "--ready-delay", "2"}).warnings,
+              ElementsAre("--ready-delay has no effect: an app says itself when it is ready"));
+  EXPECT_THAT(request({"a:b", "--admin-token", "0123456789abcdef"}).warnings,
+              ElementsAre("--admin-token has no effect: there is no --admin",
+                          "--admin-token can be read in ps by every user here: set MOULT_ADMIN_TOKEN instead"));
+  EXPECT_THAT(request({"a:b"}).warnings, IsEmpty());
+}
+
+TEST(ReadConfig, KnowsWhatItWasAskedFor) {
+  EXPECT_EQ(request({"a:b"}).purpose, Purpose::run);
+  EXPECT_EQ(request({"a:b", "--check-config"}).purpose, Purpose::check);
+  EXPECT_EQ(request({"a:b", "--print-config"}).purpose, Purpose::print);
+  EXPECT_EQ(request({"--help"}).purpose, Purpose::help) << "nothing else is needed then";
+  EXPECT_EQ(request({"-h"}).purpose, Purpose::help);
+  EXPECT_EQ(request({"a:b", "--check-config=off"}).purpose, Purpose::run);
+  EXPECT_EQ(refusal({"a:b", "--check-config=x"}), "--check-config: 'x' is neither on nor off");
+}
+}  // namespace
+}  // namespace moult
