@@ -12,7 +12,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <string_view>
 
@@ -31,9 +30,12 @@ void say(int channel_fd, std::string_view datagram) {
   while (::send(channel_fd, datagram.data(), datagram.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {}
 }
 
+// With HELLO, so that the master learns whose words these are.
 [[noreturn]] void fail(const WorkerBirth& birth, std::string_view stage, int error) {
-  char text[128] = "STATUS=the worker could not start: ";
-  char* end = text + std::strlen(text);
+  constexpr std::string_view cause = "\nERROR=the worker could not start: ";
+  char text[128] = "HELLO=";
+  char* end = std::to_chars(text + 6, std::end(text), contract_version).ptr;
+  end = std::copy_n(cause.data(), cause.size(), end);
   end = std::copy_n(stage.data(), std::min<std::size_t>(stage.size(), 40), end);
   end = std::copy_n(", errno ", 8, end);
   end = std::to_chars(end, std::end(text), error).ptr;

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <cstdio>
 #include <exception>
 #include <functional>
 namespace moult {
@@ -39,11 +38,7 @@ Result<NativeApp> NativeApp::load(const std::string& path) {
   return NativeApp(main);
 }
 
-int NativeApp::run(WorkerContext& context) const {
-  const auto status = guarded("moult_worker_main()", [&] { return main_(context); });
-  if (status) return *status;
-  std::fprintf(stderr, "%s\n", status.error().message.c_str());
-  context.status(status.error().message.c_str());
-  return 1;
+Result<int> NativeApp::run(WorkerContext& context) const {
+  return guarded("moult_worker_main()", [&] { return main_(context); });
 }
 }  // namespace moult

@@ -11,8 +11,8 @@ class NativeApp {
   // Loads it with all its symbols resolved, and calls its moult_preload(), if it has one. The error is the loader's own
   // sentence, or what the app threw.
   static Result<NativeApp> load(const std::string& path);
-  // moult_worker_main(). What it throws is printed, and makes it 1.
-  int run(WorkerContext&) const;
+  // moult_worker_main(): its exit status, or what it threw.
+  Result<int> run(WorkerContext&) const;
 
  private:
   using Main = int (*)(WorkerContext&);

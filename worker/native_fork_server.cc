@@ -57,21 +57,24 @@ void die_with_the_master(pid_t master) {
   if (::getppid() != master) ::_exit(0);
 }
 
+// The master shows them as the cause of a failed boot. The result is the exit status.
+int last_words(Channel& channel, const Error& cause) {
+  std::fprintf(stderr, "%s\n", cause.message.c_str());
+  [[maybe_unused]] const auto sent = channel.send({{"ERROR", escape(cause.message)}});
+  return 1;
+}
+
 // What a worker is from HELLO to its exit status.
 int worker_life(Channel channel, UniqueFd scoreboard_fd, const NativeSettings& settings,
                 const std::optional<NativeApp>& preloaded, unsigned slot) {
-  const auto cannot_start = [&](const Error& cause) {
-    std::fprintf(stderr, "%s\n", cause.message.c_str());
-    [[maybe_unused]] const auto sent = channel.send({{"STATUS", one_line(cause.message)}});
-    return 1;
-  };
   auto scoreboard = ScoreboardMemory::open(std::move(scoreboard_fd));
-  if (!scoreboard) return cannot_start(scoreboard.error());
+  if (!scoreboard) return last_words(channel, scoreboard.error());
   const auto app = preloaded ? Result<NativeApp>(*preloaded) : NativeApp::load(settings.app);
-  if (!app) return cannot_start(app.error());
+  if (!app) return last_words(channel, app.error());
   // Never destroyed: the app's own exit handlers may still use it.
   static auto* const worker = new Worker(std::move(channel), *std::move(scoreboard), settings.worker, slot);
-  return app->run(*worker);
+  const auto status = app->run(*worker);
+  return status ? *status : last_words(worker->channel(), status.error());
 }
 
 class ForkServer {

@@ -34,6 +34,8 @@ class Worker final : public WorkerContext {
   Worker& operator=(const Worker&) = delete;
   ~Worker() = default;
 
+  Channel& channel() { return channel_; }  // for last words, past what waits to be sent
+
   int api_version() const override { return worker_api_version; }
   unsigned slot() const override { return slot_; }
   std::size_t listener_count() const override { return settings_.listeners.size(); }

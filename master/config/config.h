@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/bind_address.h"
@@ -95,7 +94,7 @@ struct ControlConfig {
   std::string path;  // of the control socket: --control, or what belongs to --name
   std::optional<TcpAddress> admin;
   std::optional<std::string> token;  // for the admin server; never printed or logged
-  std::optional<TcpAddress> health;  // health and metrics alone
+  std::optional<TcpAddress> health;  // /livez /readyz /healthz alone
   bool operator==(const ControlConfig&) const = default;
 };
 
@@ -111,6 +110,4 @@ struct Config {
   ControlConfig control;
   bool operator==(const Config&) const = default;
 };
-
-std::string_view name_of(LogLevel);  // as --log-level writes it
 }  // namespace moult

@@ -13,14 +13,7 @@ using namespace flag_type;
 using namespace std::chrono_literals;
 using Rows = std::vector<Flag>;
 
-const Words<LogLevel>& log_levels() {
-  static const Words<LogLevel> words{{"debug", LogLevel::debug},
-                                     {"info", LogLevel::info},
-                                     {"warning", LogLevel::warning},
-                                     {"error", LogLevel::error},
-                                     {"critical", LogLevel::critical}};
-  return words;
-}
+FlagType with(FlagShape shape, std::function<Result<void>(Config&, std::string_view)> read) { return {shape, read}; }
 
 // For flags that say what to do, not what to run: read_config looks at them itself.
 FlagType fills_no_field(FlagShape shape) {
@@ -29,6 +22,15 @@ FlagType fills_no_field(FlagShape shape) {
             if (const auto on = parse_toggle(text); !on) return on.error();
             return {};
           }};
+}
+
+Flag asked_on_command_line(std::string_view name, char letter, std::string_view help, FlagGroup group) {
+  return {.name = name,
+          .letter = letter,
+          .group = group,
+          .help = help,
+          .type = fills_no_field(FlagShape::toggle),
+          .places = {Place::command_line}};
 }
 
 Result<void> read_variables(Config& config, std::string_view path) {
@@ -40,6 +42,8 @@ Result<void> read_variables(Config& config, std::string_view path) {
   for (auto& [variable, value] : *variables) config.app.environment[variable] = std::move(value);
   return {};
 }
+
+Result<void> read_app_name(Config& config, std::string_view text) { return read_app(config.app, text); }
 
 Result<void> read_command(Config& config, std::string_view word) {
   if (word.empty() && config.app.command.empty()) return Error{"names no program"};
@@ -91,40 +95,26 @@ constexpr FlagGroup app = FlagGroup::app, server = FlagGroup::server, workers = 
 
 Rows app_rows() {
   return {
-      {"app",
-       0,
-       "APP",
-       "",
-       app,
-       "MODULE:ATTR, MODULE:factory(), or native:./libapp.so",
-       {FlagShape::text, [](Config& config, std::string_view text) { return read_app(config.app, text); }}},
-      {"command",
-       0,
-       "",
-       "",
-       app,
-       "the program to run and its arguments; on the command line: -- COMMAND ARGS...",
-       {FlagShape::list, read_command},
-       {Place::file}},
+      {"app", 0, "APP", "", app, "MODULE:ATTR, MODULE:factory(), or native:./libapp.so",
+       with(FlagShape::text, read_app_name)},
+      {.name = "command",
+       .group = app,
+       .help = "the program to run and its arguments; on the command line: -- COMMAND ARGS...",
+       .type = with(FlagShape::list, read_command),
+       .places = {Place::file}},
       {"python", 0, "PATH", "python3", app, "the interpreter, or the folder of a virtual environment",
        text(&Config::app, &AppConfig::python)},
       {"preload", 0, "on|strict|off", "on", app,
        "load the app once and fork workers from it; strict: refuse an app that has threads or connections by then",
        choice<AppConfig, Preload>(&Config::app, &AppConfig::preload,
                                   {{"on", Preload::on}, {"strict", Preload::strict}, {"off", Preload::off}})},
-      {"no-preload",
-       0,
-       "",
-       "",
-       app,
-       "the same as --preload off: each worker loads the app",
-       fills_no_field(FlagShape::toggle),
-       {Place::command_line}},
+      asked_on_command_line("no-preload", 0, "the same as --preload off: each worker loads the app", app),
       {"post-fork", 0, "MODULE:FUNC", "", app, "call this in each worker after the fork",
        reads(FlagShape::text, &Config::app, &AppConfig::post_fork, parse_python_function)},
       {"chdir", 0, "DIR", "", app, "run in this folder; other paths are taken from it",
        text(&Config::app, &AppConfig::working_directory)},
-      {"env-file", 0, "FILE", "", app, "set the variables of this file for workers", {FlagShape::text, read_variables}},
+      {"env-file", 0, "FILE", "", app, "set the variables of this file for workers",
+       with(FlagShape::text, read_variables)},
       {"env", 'e', "NAME=VALUE", "", app, "set a variable for workers; may be given several times",
        pairs(&Config::app, &AppConfig::environment)},
   };
@@ -132,13 +122,9 @@ Rows app_rows() {
 
 Rows listening_rows() {
   return {
-      {"bind",
-       'b',
-       "ADDRESS",
-       "127.0.0.1:8000",
-       FlagGroup::listening,
+      {"bind", 'b', "ADDRESS", "127.0.0.1:8000", FlagGroup::listening,
        "HOST:PORT, [IPV6]:PORT, :PORT, unix:PATH, unix:PATH?mode=0660 or fd://N; may be given several times",
-       {FlagShape::list, read_bind}},
+       with(FlagShape::list, read_bind)},
       {"backlog", 0, "N", "2048", FlagGroup::listening, "how many connections may wait to be accepted",
        number(&Config::listen, &ListenConfig::backlog, 1, 65535)},
   };
@@ -197,8 +183,9 @@ Rows process_rows() {
       {"name", 'n', "NAME", "moult", process, "the name of this instance",
        reads(FlagShape::text, part, &ProcessConfig::name, parse_instance_name)},
       {"pid", 'p', "FILE", "", process, "write moult's process id here", text(part, &ProcessConfig::pid_file)},
-      {"user", 'u', "USER", "", process, "run workers as this user (name or number)", {FlagShape::text, read_user}},
-      {"group", 'g', "GROUP", "", process, "run workers as this group (name or number)", {FlagShape::text, read_group}},
+      {"user", 'u', "USER", "", process, "run workers as this user (name or number)", with(FlagShape::text, read_user)},
+      {"group", 'g', "GROUP", "", process, "run workers as this group (name or number)",
+       with(FlagShape::text, read_group)},
       {"umask", 0, "MODE", "", process, "the umask, octal: 022",
        reads(FlagShape::text, part, &ProcessConfig::umask, parse_mode)},
   };
@@ -208,7 +195,12 @@ Rows log_rows() {
   constexpr auto part = &Config::log;
   return {
       {"log-level", 0, "LEVEL", "info", logging, "debug, info, warning, error or critical",
-       choice(part, &LogConfig::level, log_levels())},
+       choice<LogConfig, LogLevel>(part, &LogConfig::level,
+                                   {{"debug", LogLevel::debug},
+                                    {"info", LogLevel::info},
+                                    {"warning", LogLevel::warning},
+                                    {"error", LogLevel::error},
+                                    {"critical", LogLevel::critical}})},
       {"log-format", 0, "text|json", "text", logging, "how moult writes its own log",
        choice<LogConfig, LogFormat>(part, &LogConfig::format, {{"text", LogFormat::text}, {"json", LogFormat::json}})},
       {"worker-prefix", 0, "", "off", logging, "put slot and pid before each line that a worker prints",
@@ -235,38 +227,16 @@ Rows control_rows() {
       {"health-bind", 0, "HOST:PORT", "off", control,
        "serve /livez, /readyz and /healthz alone here, for other machines",
        or_off(FlagShape::text, part, &ControlConfig::health, parse_admin_address)},
-      {"config",
-       'c',
-       "FILE",
-       "",
-       FlagGroup::config,
-       "read flags from this JSON file; comments are allowed",
-       fills_no_field(FlagShape::text),
-       {Place::command_line, Place::environment}},
-      {"check-config",
-       0,
-       "",
-       "",
-       FlagGroup::config,
-       "check all of this and exit",
-       fills_no_field(FlagShape::toggle),
-       {Place::command_line}},
-      {"print-config",
-       0,
-       "",
-       "",
-       FlagGroup::config,
-       "print all of this as a config file and exit",
-       fills_no_field(FlagShape::toggle),
-       {Place::command_line}},
-      {"help",
-       'h',
-       "",
-       "",
-       FlagGroup::config,
-       "print a short help and exit",
-       fills_no_field(FlagShape::toggle),
-       {Place::command_line}},
+      {.name = "config",
+       .letter = 'c',
+       .metavar = "FILE",
+       .group = FlagGroup::config,
+       .help = "read flags from this JSON file; comments are allowed",
+       .type = fills_no_field(FlagShape::text),
+       .places = {Place::command_line, Place::environment}},
+      asked_on_command_line("check-config", 0, "check all of this and exit", FlagGroup::config),
+      asked_on_command_line("print-config", 0, "print all of this as a config file and exit", FlagGroup::config),
+      asked_on_command_line("help", 'h', "print a short help and exit", FlagGroup::config),
   };
 }
 }  // namespace
@@ -280,11 +250,5 @@ const std::vector<Flag>& flags() {
     return all;
   }();
   return table;
-}
-
-std::string_view name_of(LogLevel level) {
-  for (const auto& [word, value] : log_levels())
-    if (value == level) return word;
-  return "info";  // not reached: each level has its word
 }
 }  // namespace moult

@@ -9,11 +9,27 @@
 #include <set>
 #include <sstream>
 #include <system_error>
+#include <utility>
 #include <vector>
 namespace moult {
 namespace {
 namespace fs = std::filesystem;
 const std::string listening = "0A";  // TCP_LISTEN, as /proc/net/tcp writes it
+
+const std::string our_name = "moult";
+
+std::pair<std::string, pid_t> name_and_parent(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);  // "812 (name) S 1 ...", and the name may have anything in it
+  const auto open = text.find('('), close = text.rfind(')');
+  if (open == std::string::npos || close == std::string::npos) return {};
+  std::istringstream rest(text.substr(close + 1));
+  std::string state;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return {text.substr(open + 1, close - open - 1), parent};
+}
 
 // The sockets that listen on the port, as /proc/PID/fd names them: "socket:[4711]".
 std::set<std::string> sockets_of(std::uint16_t port, const char* table) {
@@ -59,9 +75,8 @@ std::vector<pid_t> processes() {
 
 std::string process_name(pid_t pid) {
   if (pid == getpid()) return "this moult itself";
-  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-  std::string name;
-  std::getline(file, name);
+  const auto [name, parent] = name_and_parent(pid);
+  if (name != our_name && name_and_parent(parent).first == our_name) return process_name(parent);
   return "pid " + std::to_string(pid) + (name.empty() ? "" : " (" + name + ")");
 }
 

@@ -51,7 +51,9 @@ int unanswered(const ClientSurroundings& around, const ClientRequest& request, c
 
 int refused(const ClientSurroundings& around, const ClientRequest& request, const RefusedByMaster& answer) {
   const bool reload = waits(request.command) && std::holds_alternative<ReloadCommand>(request.command);
-  return fail(around, client_refused, (reload ? "the reload failed: " : "") + answer.why);
+  if (!reload) return fail(around, client_refused, answer.why);
+  const bool traceback = answer.why.find('\n') != std::string::npos;
+  return fail(around, client_refused, (traceback ? "the reload failed:\n" : "the reload failed: ") + answer.why);
 }
 
 int print_stop(const ClientSurroundings& around, const ClientRequest& request, ControlClient& client) {

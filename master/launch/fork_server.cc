@@ -117,7 +117,7 @@ void ForkServer::kill_after_patience() {
 void ForkServer::received(const Received& received) {
   if (stage_ == Stage::ending || !process_) return;
   // Only the fork server itself: a worker that kept its socket open (or anything the app started) is not heard.
-  if (!received.sender || received.sender->pid != process_->pid()) return;
+  if (!received.sender || received.sender->pid != process_->pid()) return events_.message_refused();
   if (!received.message) return broken(received.message.error().message);
   heard(*received.message);
 }

@@ -43,7 +43,8 @@ class ForkServer {
     std::function<void(const Error&)> load_failed;
     std::function<void(const Exit&)> lost;
     std::function<void(WorkerId, const std::string& stage, int error)> fork_failed;
-    std::function<void()> ended;  // the last one, always: it may be forgotten
+    std::function<void()> message_refused;  // one from another process: counted, nothing else
+    std::function<void()> ended;            // the last one, always: it may be forgotten
   };
   ForkServer(uv_loop_t*, Orphans&, const ForkServersOptions&, const WorkerOutput& output, Events);
   ForkServer(const ForkServer&) = delete;

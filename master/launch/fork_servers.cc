@@ -59,6 +59,7 @@ void ForkServers::load(Generation generation, const LoadEvents& events) {
                                const auto found = launched_.find(id);
                                if (found != launched_.end()) found->second.link->fail(launch_failure(stage, error));
                              },
+                         .message_refused = [this] { ++refused_messages_; },
                          .ended = [=, this] { later_.run([=, this] { ending_.erase(*known); }); }});
   *known = server.get();
   servers_[generation] = std::move(server);

@@ -20,11 +20,13 @@ pid_t some_dead_child() {
 Result<std::unique_ptr<Orphans>> Orphans::adopt(uv_loop_t* loop) {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno_error("cannot become the reaper of orphans", errno);
   std::unique_ptr<Orphans> orphans(new Orphans(loop));
-  auto* signal = new uv_signal_t;
-  uv_signal_init(loop, signal);  // fails only when the loop has no pipe for signals: then the start fails, too
+  auto memory = std::make_unique<uv_signal_t>();
+  int error = uv_signal_init(loop, memory.get());
+  if (error < 0) return errno_error("cannot listen for SIGCHLD", -error);
+  uv_signal_t* signal = memory.release();  // closed by libuv from now on
   signal->data = orphans.get();
   orphans->signal_.reset(signal);
-  const int error = uv_signal_start(
+  error = uv_signal_start(
       signal, [](uv_signal_t* s, int) { static_cast<Orphans*>(s->data)->sweep(); }, SIGCHLD);
   if (error < 0) return errno_error("cannot listen for SIGCHLD", -error);
   orphans->later_.run([self = orphans.get()] { self->sweep(); });  // those that died before we listened

@@ -18,9 +18,9 @@
 namespace moult {
 namespace {
 union SocketAddress {
-  sockaddr any;
+  sockaddr_in6 v6;  // the largest is the first: {} makes all of it zero
   sockaddr_in v4;
-  sockaddr_in6 v6;
+  sockaddr any;
 
   bool is_ipv6() const { return any.sa_family == AF_INET6; }
   socklen_t size() const { return is_ipv6() ? sizeof v6 : sizeof v4; }

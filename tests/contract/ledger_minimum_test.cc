@@ -63,6 +63,16 @@ TEST_P(LedgerMinimum, WhatWasGrantedSinceTheLastHeartbeatIsAwayAlready) {
   EXPECT_TRUE(granted(acquire_with(4, 3)));
 }
 
+TEST_P(LedgerMinimum, WhatWasGrantedBeforeTheClockWasSetBackIsSeenInLaterHeartbeatsToo) {
+  heartbeat("a", 4, 4);
+  token(ask(Acquire{{++operations}, "b", Urgency::routine, now + 1s, {"b", 4, 2}, 1}));
+  now -= 1min;
+  heartbeat("b", 4, 2);
+  now += 1s;
+  heartbeat("b", 4, 2);
+  EXPECT_TRUE(granted(acquire_with(4, 3)));
+}
+
 TEST_P(LedgerMinimum, AnInstanceThatVanishedCountsAsUnhealthyForTenMinutesAndIsThenForgotten) {
   heartbeat("b", 8, 8);
   now += 15s - 1us;

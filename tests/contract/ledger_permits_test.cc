@@ -44,6 +44,7 @@ TEST_P(LedgerPermits, AHolderThatFrozePastItsTimeToLiveCanNeitherRenewNorRelease
   const std::uint64_t next = token(acquire("b"));
   EXPECT_GT(next, frozen);
   EXPECT_TRUE(refused(ask(Renew{"a", frozen}), Refusal::late));
+  EXPECT_TRUE(refused(ask(Renew{"a", next}), Refusal::late));
   ask(Release{"a", frozen});
   ask(Release{"a", next});    // the right token from the wrong holder
   ask(Release{"b", frozen});  // the right holder with the wrong token

@@ -89,7 +89,7 @@ TEST_F(ClientCommandsTest, WaitForAReloadAndSayHowItEnded) {
   EXPECT_EQ(good.out, "reloaded: generation 5\n");
   const Ran bad = run({"reload", "--wait"}, finish_with({false, "Traceback\n  ValueError: no", {}}));
   EXPECT_EQ(bad.status, client_refused);
-  EXPECT_EQ(bad.err, "moult: the reload failed: Traceback\n  ValueError: no\n");
+  EXPECT_EQ(bad.err, "moult: the reload failed:\nTraceback\n  ValueError: no\n");
   EXPECT_THAT(bad.out, IsEmpty());
 }
 

@@ -93,12 +93,14 @@ TEST_F(Executing, ASilentProgramIsReadyAfterTheDelay) {
 }
 
 TEST_F(Executing, AProgramThatSpokeIsWaitedForBeyondTheDelay) {
-  options.ready_delay = milliseconds(400);
-  python("notify('STATUS=warming up')\ntime.sleep(1)\nnotify('READY=1')\ntime.sleep(100)");
+  options.ready_delay = milliseconds(2000);
+  python("notify('STATUS=warming up')\nwhile not os.path.exists('" + folder.file("go") +
+         "'): time.sleep(0.01)\nnotify('READY=1')\ntime.sleep(100)");
   ASSERT_TRUE(run_until([&] { return !statuses.empty(); }));
   ASSERT_TRUE(ready.empty());
-  run_for(milliseconds(500));
+  run_for(milliseconds(2100));
   EXPECT_TRUE(ready.empty());
+  write_text(folder.file("go"), "");
   EXPECT_TRUE(is_ready());
 }
 
@@ -165,9 +167,8 @@ TEST_F(Executing, ADescendantThatLeftItsGroupMayNotSpeakForIt) {
 }
 
 TEST_F(Executing, OneWorkerDoesNotSpeakForAnother) {
-  python("notify('READY=1') if os.path.exists('" + folder.file("go") + "') else None\ntime.sleep(100)");
-  ASSERT_TRUE(run_until([&] { return started == 1; }));
-  run_for(milliseconds(300));
+  python("notify('READY=1' if os.path.exists('" + folder.file("go") + "') else 'STATUS=silent')\ntime.sleep(100)");
+  ASSERT_TRUE(run_until([&] { return !statuses.empty(); }));
   write_text(folder.file("go"), "");
   launch(2);
   ASSERT_TRUE(is_ready());

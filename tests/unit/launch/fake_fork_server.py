@@ -53,8 +53,8 @@ def work(fds, slot):
         child = os.fork()
         if child == 0:
             say(channel, "READY=1\nDRAIN=own")
-            time.sleep(100)
-        time.sleep(0.2)
+            os._exit(0)
+        os.waitpid(child, 0)
         say(channel, "STATUS=mine")
         time.sleep(100)
     if worker_mode == "speaks":

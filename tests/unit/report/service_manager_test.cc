@@ -1,14 +1,12 @@
 #include "master/report/service_manager.h"
 
 #include <gmock/gmock.h>
-#include <poll.h>
 
 #include <cstdlib>
 
-#include "tests/unit/report/testing.h"
+#include "tests/unit/report/test_loop.h"
 namespace moult {
 namespace {
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using testing::TempDir;
 using namespace std::chrono_literals;
@@ -37,21 +35,15 @@ class NotifySocket {
 
 class ServiceManagerTest : public ::testing::Test {
  protected:
-  ServiceManagerTest() { uv_loop_init(&loop); }
-  ~ServiceManagerTest() override {
-    manager.reset();
-    uv_run(&loop, UV_RUN_DEFAULT);
-    EXPECT_EQ(uv_loop_close(&loop), 0);
-  }
   void create(const ServiceManagerSettings& settings) {
-    auto created = ServiceManager::create(&loop, settings);
+    auto created = ServiceManager::create(loop.get(), settings);
     ASSERT_TRUE(created) << created.error().message;
     manager = std::move(*created);
   }
   const Worker worker{.id = WorkerId{1}, .slot = 0, .generation = Generation{1}};
   const std::string ready = "READY=1\nMAINPID=" + std::to_string(::getpid()) + "\nSTATUS=serving";
   const TempDir dir;
-  uv_loop_t loop;
+  testing::TestLoop loop;
   std::unique_ptr<ServiceManager> manager;
 };
 
@@ -107,11 +99,10 @@ TEST_F(ServiceManagerTest, FeedsTheWatchdogWhileTheLoopTurns) {
   create({dir / "notify", 20ms});
   unsigned fed = 0;
   const auto begin = std::chrono::steady_clock::now();
-  while (fed < 5 && std::chrono::steady_clock::now() - begin < testing::generous) {
-    uv_run(&loop, UV_RUN_NOWAIT);
+  EXPECT_TRUE(loop.turn_until([&] {
     while (socket.next() == "WATCHDOG=1") ++fed;
-  }
-  EXPECT_EQ(fed, 5u);
+    return fed >= 5;
+  }));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 35ms);  // every 10 ms, not in every turn
 }
 
@@ -121,11 +112,10 @@ TEST_F(ServiceManagerTest, SaysTheLastWordsLaterToAManagerThatDoesNotReadForAWhi
   for (int i = 0; i < 2000; ++i) manager->status("line " + std::to_string(i));  // its queue is full long before
   manager->worker_serving(worker, 71);
   std::string last;
-  const auto begin = std::chrono::steady_clock::now();
-  while (last != ready && std::chrono::steady_clock::now() - begin < testing::generous) {
+  loop.turn_until([&] {
     for (std::string message; !(message = socket.next()).empty();) last = message;
-    uv_run(&loop, UV_RUN_NOWAIT);
-  }
+    return last == ready;
+  });
   EXPECT_EQ(last, ready);
 }
 
@@ -139,7 +129,7 @@ TEST_F(ServiceManagerTest, IsSilentWithoutASocketAndSurvivesOneThatIsGone) {
 
 TEST_F(ServiceManagerTest, RefusesANameThatIsNone) {
   for (const std::string& name : {std::string("relative"), "/" + std::string(200, 'x')})
-    EXPECT_FALSE(ServiceManager::create(&loop, {name, {}})) << name;
+    EXPECT_FALSE(ServiceManager::create(loop.get(), {name, {}})) << name;
 }
 
 TEST(ServiceManagerSettings, AWatchdogIsOursOrNobodysByPid) {

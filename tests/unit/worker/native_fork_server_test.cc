@@ -177,7 +177,7 @@ TEST(NativeForkServer, SaysInAWorkersLastWordsWhyItsAppDidNotLoad) {
   PlayingServer server(with_preload("fail", "off"));
   EXPECT_TRUE(next_message(server.channel()).has("LOADED"));
   PlayingWorker worker = PlayingWorker::born(server, 1, 0);
-  EXPECT_EQ(next_message(worker.channel).find("STATUS"), "cannot load the app: moult_preload() returned 3");
+  EXPECT_EQ(next_message(worker.channel).find("ERROR"), "cannot load the app: moult_preload() returned 3");
   EXPECT_EQ(worker.exit_status(), 1);
 }
 
@@ -185,8 +185,18 @@ TEST(NativeForkServer, MakesAnExceptionOfAWorkerItsLastWords) {
   PlayingServer server({.server_options = R"({"main":"throw"})"});
   next_message(server.channel());
   PlayingWorker worker = PlayingWorker::born(server, 1, 0);
-  EXPECT_EQ(next_message(worker.channel).find("STATUS"), "moult_worker_main() threw: no luck");
+  EXPECT_EQ(next_message(worker.channel).find("ERROR"), "moult_worker_main() threw: no luck");
   EXPECT_EQ(worker.exit_status(), 1);
+}
+
+TEST(NativeForkServer, SaysThatAWorkerCouldNotStartBecauseTheMasterIsNoSubreaper) {
+  PlayingServer server({});
+  next_message(server.channel());
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  PlayingWorker worker = PlayingWorker::born(server, 1, 0);
+  EXPECT_EQ(worker.hello.find("ERROR"),
+            "the worker could not start: waiting for the master as its parent, errno " + std::to_string(ECHILD));
+  await_end(worker.channel);
 }
 
 TEST(NativeForkServer, SaysThatAForkCameWithoutItsDescriptorsAndServesOn) {

@@ -53,6 +53,7 @@ struct PlayingWorker {
   Channel channel;
   ScoreboardMemory scoreboard;
   pid_t pid = -1;
+  Message hello{};
   // Asks for it and waits for HELLO.
   static PlayingWorker born(PlayingServer&, unsigned id, unsigned slot, std::vector<int> outputs = {});
   int exit_status() const;

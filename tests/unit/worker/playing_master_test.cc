@@ -128,6 +128,7 @@ PlayingWorker PlayingWorker::born(PlayingServer& server, unsigned id, unsigned s
   if (!hello.message || hello.message->find_number<std::uint64_t>("HELLO") != contract_version || !hello.sender)
     throw std::runtime_error("no HELLO: " + (hello.message ? hello.message->lines().at(0).second : "bad message"));
   worker.pid = hello.sender->pid;
+  worker.hello = *hello.message;
   return worker;
 }
 

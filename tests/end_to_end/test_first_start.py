@@ -1,0 +1,117 @@
+"""What a first start says and exits with when it cannot be."""
+import json
+import re
+import subprocess
+
+import pytest
+
+from harness import BINARY
+from versions import BROKEN_IMPORT, BROKEN_STARTUP, HANGING_STARTUP
+
+FEW = ("--boot-attempts", "2", "--boot-timeout", "1s")
+
+
+def test_an_app_that_raises_at_import_is_exit_4_with_the_traceback(start, write_app):
+    moult = start("app:app", chdir=write_app(BROKEN_IMPORT))
+    assert moult.wait_exit() == 4
+    assert "Traceback (most recent call last)" in moult.log()
+    assert "ValueError: the shelf is empty" in moult.log()
+    assert 'app.py", line' in moult.log()
+
+
+def test_an_app_that_is_not_there_is_exit_4_and_named(start, scratch):
+    moult = start("nowhere:app", chdir=scratch)
+    assert moult.wait_exit() == 4
+    assert "nowhere" in moult.log()
+
+
+def test_an_attribute_that_is_not_there_is_exit_4_and_named(start):
+    moult = start("hello:nothing")
+    assert moult.wait_exit() == 4
+    assert "nothing" in moult.log()
+
+
+def test_an_app_that_ends_its_process_at_import_is_exit_4(start):
+    moult = start("hello:app", env={"IMPORT_EXIT": "0"})
+    assert moult.wait_exit() == 4
+
+
+@pytest.mark.parametrize("text, cause", [(BROKEN_STARTUP, "the cupboard is bare"), (HANGING_STARTUP, "READY")],
+                         ids=["raises", "hangs"])
+def test_an_app_that_never_gets_ready_is_exit_3_with_the_cause(start, write_app, text: str, cause: str):
+    moult = start(*FEW, "app:app", chdir=write_app(text))
+    assert moult.wait_exit() == 3
+    assert cause.lower() in moult.log().lower()
+
+
+def test_without_preload_an_app_that_raises_at_import_ends_it_too(start, write_app):
+    moult = start(*FEW, "--no-preload", "app:app", chdir=write_app(BROKEN_IMPORT))
+    assert moult.wait_exit() in (3, 4)
+    assert "the shelf is empty" in moult.log()
+
+
+def test_an_address_in_use_is_exit_1_and_names_who_has_it(start):
+    first = start("hello:app")
+    first.wait_serving(1)
+    second = start("hello:app", name="second", bind=f"127.0.0.1:{first.address}")
+    assert second.wait_exit() == 1
+    assert f"cannot bind 127.0.0.1:{first.address}: Address already in use" in second.log()
+    assert "listens there" in second.log()
+    assert first.fetch().status == 200
+
+
+def without_comments(printed: str) -> dict:
+    return json.loads(re.sub(r"\s// .*$", "", printed, flags=re.MULTILINE))
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=30)
+
+
+@pytest.mark.parametrize("arguments, named", [
+    (("--wokers", "3", "hello:app"), "workers"),
+    (("-w", "none", "hello:app"), "none"),
+    (("-b", "8000", "hello:app"), "127.0.0.1:8000"),
+    (("-t", "5 lightyears", "hello:app"), "lightyears"),
+    ((), "MODULE:ATTR"),
+    (("--idle", "5m", "hello:app"), "later version"),
+])
+def test_bad_usage_is_exit_2_and_says_what_to_write(arguments, named: str):
+    refused = run("run", *arguments)
+    assert refused.returncode == 2, refused.stderr
+    assert named in refused.stderr
+
+
+def test_check_config_starts_nothing():
+    checked = run("run", "--check-config", "-w", "3", "hello:app")
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_print_config_is_a_config_file_that_can_be_read_again(scratch):
+    printed = run("run", "--print-config", "-w", "3", "-b", "127.0.0.1:4711", "hello:app")
+    assert printed.returncode == 0, printed.stderr
+    file = scratch / "moult.json"
+    file.write_text(printed.stdout)
+    again = run("run", "--print-config", "-c", str(file))
+    assert without_comments(again.stdout) == without_comments(printed.stdout)
+    assert without_comments(printed.stdout)["workers"] == 3
+
+
+def test_a_flag_goes_before_the_environment_and_the_environment_before_the_file(start, scratch):
+    file = scratch / "moult.json"
+    file.write_text('{"workers": 1, /* three is plenty */ "keep-alive": "5s"}')
+    by_file = start("-c", file, "hello:app")
+    by_file.wait_serving(1)
+    by_file.stop()
+    by_environment = start("-c", file, "hello:app", env={"WEB_CONCURRENCY": "2"})
+    by_environment.wait_serving(2)
+    by_environment.stop()
+    start("-c", file, "-w", "3", "hello:app", env={"MOULT_WORKERS": "2"}).wait_serving(3)
+
+
+def test_port_in_the_environment_is_where_it_listens(start, free_port):
+    port = free_port()
+    moult = start("hello:app", bind=False, env={"PORT": str(port)})
+    moult.address = port
+    moult.wait_serving(1)
+    assert moult.fetch().status == 200

@@ -1,0 +1,43 @@
+"""The installed copy is complete: it works from any directory, without the tree that it was built from."""
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import harness
+
+
+@pytest.fixture
+def prefix(scratch, monkeypatch):
+    built = Path(harness.BINARY).resolve().parent.parent
+    if not (built / "cmake_install.cmake").exists():
+        pytest.skip(f"{built} is no build folder")
+    prefix = scratch / "prefix"
+    installed = subprocess.run(["cmake", "--install", built, "--prefix", prefix], capture_output=True, text=True)
+    assert installed.returncode == 0, installed.stderr
+    monkeypatch.setattr(harness, "BINARY", str(prefix / "bin/moult"))
+    return prefix
+
+
+def test_binary_python_part_and_man_page_are_in_place(prefix):
+    assert (prefix / "bin/moult").exists()
+    assert (prefix / "libexec/moult/moult-native-fork-server").exists()
+    assert list((prefix / "share/moult/python/moult").glob("*.py"))
+    assert (prefix / "share/man/man1/moult.1").exists()
+
+
+def test_the_installed_copy_serves_from_another_directory(prefix, start):
+    moult = start("-w", "2", "hello:app", cwd="/")
+    moult.wait_serving(2)
+    assert moult.fetch().status == 200
+    assert moult.client("reload", "--wait").returncode == 0
+    assert moult.stop() == 0
+
+
+def test_the_installed_copy_works_under_another_name(prefix, start, scratch, monkeypatch):
+    link = scratch / "link"
+    link.symlink_to(prefix / "bin/moult")
+    monkeypatch.setattr(harness, "BINARY", str(link))
+    moult = start("hello:app", cwd="/")
+    moult.wait_serving(1)
+    assert moult.fetch().status == 200

@@ -1,0 +1,289 @@
+"""gunicorn's worker classes without its arbiter, with the gunicorn of this interpreter."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import gunicorn.workers
+import pytest
+from http_client import Connection
+from master import APPS, Master, say, until
+from moult import contract
+from test_uvicorn import certificate  # noqa: F401  (a fixture)
+
+UVICORN_WORKER = "uvicorn.workers.UvicornWorker"
+CLASSES = ["sync", "gthread", UVICORN_WORKER] + (["asgi"] if "asgi" in gunicorn.workers.SUPPORTED_WORKERS else [])
+KEEPS_ALIVE = [name for name in CLASSES if name != "sync"]
+WSGI = ("sync", "gthread")
+
+
+def app_for(worker_class):
+    return "wsgi_app:app" if worker_class in WSGI else "asgi_app:app"
+
+
+def small_app_for(worker_class):
+    """Where it is not the app that is looked at: Flask takes half a second to import."""
+    return "plain_wsgi:app" if worker_class in WSGI else "asgi_app:app"
+
+
+@pytest.fixture(scope="module", params=CLASSES)
+def server(request):
+    with Master(app_for(request.param), worker_class=request.param, unix=True, threads=4) as master:
+        master.loaded()
+        master.worker_class = request.param
+        yield master
+
+
+@pytest.fixture
+def worker(server):
+    one = server.worker()
+    yield one
+    one.kill()
+
+
+def get(where, path, **more):
+    with Connection(where) as client:
+        return client.get(path, **more)
+
+
+def test_serves_on_every_listener(server, worker):
+    for where in (server.port, server.unix_path, server.internal_path):
+        assert get(where, "/").text() == "hello from %d" % worker.pid
+
+
+def test_the_scoreboard_counts_exactly(server, worker):
+    for _ in range(10):
+        get(server.port, "/")
+    for status in (200, 404, 500, 503):
+        get(server.port, "/status?%d" % status)
+    for _ in range(3):
+        get(server.internal_path, "/")
+    assert get(server.port, "/raise").status == 500
+    assert worker.shows(REQUESTS_STARTED=15, REQUESTS_FINISHED=15, CALLS_STARTED=3, CALLS_FINISHED=3,
+                        RESPONSES_5XX=3, OLDEST_PLAIN_REQUEST_NS=0)
+    assert worker.read("LAST_VISITOR_ACTIVITY_NS") and worker.read("HEARTBEAT_NS")
+
+
+def test_the_oldest_plain_request_and_a_stream(server, worker):
+    with Connection(server.port) as client:
+        before = time.monotonic_ns()
+        client.send("/sleep?0.3")
+        worker.shows(REQUESTS_STARTED=1)
+        assert before < worker.read("OLDEST_PLAIN_REQUEST_NS") < time.monotonic_ns()
+        client.answer()
+    assert worker.shows(OLDEST_PLAIN_REQUEST_NS=0)
+    with Connection(server.port) as client:
+        client.send("/stream?0.3").read_until(b"first")
+        assert worker.shows(OLDEST_PLAIN_REQUEST_NS=0, REQUESTS_STARTED=2, REQUESTS_FINISHED=1)
+        client.read_until(b"last")
+    assert worker.shows(REQUESTS_FINISHED=2)
+
+
+def test_only_the_internal_door_marks_a_call(server, worker):
+    sent = [("X-Moult-Schedule-Name", "nightly"), ("X-Moult-Schedule-At", "noon")]
+    path = "/environ" if server.worker_class in WSGI else "/scope"
+    seen = json.loads(get(server.port, path, headers=sent).text())
+    assert seen["call"] is None and not [name for name in seen["headers"] if "moult" in str(name).lower()]
+    seen = json.loads(get(server.internal_path, path, headers=sent).text())
+    assert seen["call"] == {"name": "nightly", "at": "noon"}
+
+
+def test_retire_answers_a_request_of_one_second_and_says_close(server, worker):
+    with Connection(server.port) as client:
+        client.send("/sleep?1")
+        worker.shows(REQUESTS_STARTED=1)
+        worker.retire()
+        answer = client.answer()
+        assert answer.status == 200 and answer.headers["connection"] == "close"
+    assert worker.next_message() == {"STOPPING": "1"}
+    assert worker.gone(5) == 0 and worker.shows(REQUESTS_FINISHED=1)
+
+
+def test_an_idle_connection_does_not_hold_a_retiring_worker(server, worker):
+    with Connection(server.port) as client:
+        client.get("/")
+        began = time.monotonic()
+        os.kill(worker.pid, signal.SIGTERM)
+        assert client.is_closed()
+        assert worker.gone(5) == 0
+        assert time.monotonic() - began < 3.5  # newer gthread waits two seconds for a request on the way
+    other = server.worker()
+    assert get(server.unix_path, "/").status == 200
+    other.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
+def test_int_and_quit_are_quick(server, worker, number):
+    with Connection(server.port) as client:
+        client.send("/sleep?10")
+        worker.shows(REQUESTS_STARTED=1)
+        os.kill(worker.pid, number)
+        assert worker.gone(4) == 0
+
+
+def test_end_of_the_channel_ends_the_worker_at_once(server, worker):
+    worker.channel.close()
+    assert worker.gone(2) == 0
+
+
+def test_sigabrt_prints_every_stack_and_kills(server, worker):
+    with Connection(server.port) as client:
+        client.send("/block?30" if server.worker_class not in WSGI else "/sleep?30")
+        worker.shows(REQUESTS_STARTED=1)
+        os.kill(worker.pid, signal.SIGABRT)
+        assert worker.gone(2) == -signal.SIGABRT
+    assert "Fatal Python error: Aborted" in server.log() and "_app.py\", line" in server.log()
+
+
+@pytest.mark.parametrize("worker_class", [name for name in CLASSES if name not in WSGI])
+def test_a_start_up_that_fails_is_a_failed_boot(worker_class, tmp_path):
+    (tmp_path / "faulty.py").write_text(
+        "async def app(scope, receive, send):\n  await receive()\n"
+        "  await send({'type': 'lifespan.startup.failed', 'message': 'no database'})\n")
+    with Master("faulty:app", worker_class=worker_class, directory=str(tmp_path)) as master:
+        master.loaded()
+        worker = master.fork().hello()
+        message = worker.next_message()
+        assert message is None or "no database" in contract.unescape(message["ERROR"]) or "SystemExit" in str(message)
+        assert worker.gone() != 0 and "no database" in master.log()
+
+
+@pytest.mark.parametrize("worker_class", CLASSES)
+def test_a_signal_ends_a_boot_at_once(worker_class, tmp_path):
+    (tmp_path / "gunicorn.conf.py").write_text(
+        "import time\ndef post_fork(server, worker):\n  print('in', flush=True)\n  time.sleep(30)\n")
+    with Master(small_app_for(worker_class), worker_class=worker_class, directory=str(tmp_path),
+                environment={"PYTHONPATH": APPS}) as master:
+        master.loaded()
+        worker = master.fork().hello()
+        until(lambda: "in\n" in master.log(), "the hook")
+        os.kill(worker.pid, signal.SIGTERM)
+        assert worker.gone(3) == 0
+
+
+HOOKS = """
+import os
+def say(word, worker):
+    print("hook %s %s in %d" % (word, worker.pid if worker else "-", os.getpid()), flush=True)
+def on_starting(server): say("on_starting", None)
+def when_ready(server): say("when_ready", None); assert server.LISTENERS and server.cfg and server.log
+def pre_fork(server, worker): say("pre_fork", worker)
+def post_fork(server, worker): say("post_fork", worker)
+def post_worker_init(worker): say("post_worker_init", worker)
+def worker_exit(server, worker): say("worker_exit", worker)
+def child_exit(server, worker): say("child_exit", worker)
+raw_env = ["FROM_CONF=1"]
+keepalive = 3
+"""
+
+
+@pytest.mark.parametrize("worker_class", CLASSES)
+@pytest.mark.parametrize("how", ["file", "option"])
+def test_hooks_of_a_configuration_file_are_called(worker_class, how, tmp_path):
+    name = "gunicorn.conf.py" if how == "file" else "other.py"
+    (tmp_path / name).write_text(HOOKS)
+    options = {"config": str(tmp_path / name)} if how == "option" else {}
+    with Master(small_app_for(worker_class), worker_class=worker_class, directory=str(tmp_path), server_options=options,
+                environment={"PYTHONPATH": APPS}) as master:
+        master.loaded()
+        worker = master.worker()
+        worker.retire()
+        assert worker.gone(5) == 0
+        say(master.channel, ("EXITED", worker.pid), ("SLOT", 0))
+        until(lambda: "hook child_exit" in master.log(), "the hook child_exit")
+        pid, parent = worker.pid, master.process.pid
+        lines = [line for line in master.log().splitlines() if line.startswith("hook")]
+        assert lines == [
+            "hook on_starting - in %d" % parent, "hook when_ready - in %d" % parent,
+            "hook pre_fork [booting] in %d" % parent, "hook post_fork %d in %d" % (pid, pid),
+            "hook post_worker_init %d in %d" % (pid, pid), "hook worker_exit %d in %d" % (pid, pid),
+            "hook child_exit %d in %d" % (pid, parent)]
+
+
+def test_moults_flags_win_over_options_over_the_environment_over_the_file(tmp_path):
+    (tmp_path / "gunicorn.conf.py").write_text("keepalive = 3\nlimit_request_line = 100\nlimit_request_fields = 10\n"
+                                               "threads = 3\ndef when_ready(server):\n  print(*[getattr(server.cfg, n)"
+                                               " for n in ('keepalive', 'limit_request_line', 'limit_request_fields',"
+                                               " 'limit_request_field_size', 'threads')], flush=True)\n")
+    with Master("plain_wsgi:app", directory=str(tmp_path), keep_alive_seconds=60,
+                server_options={"limit_request_field_size": "400", "limit-request-fields": "30"},
+                environment={"PYTHONPATH": APPS,
+                             "GUNICORN_CMD_ARGS": "--limit-request-line 200 --limit-request-fields 20"}) as master:
+        master.loaded()
+        until(lambda: "60 200 30 400 3\n" in master.log(), "the settings: %s" % master.log(), 3)
+
+
+@pytest.mark.parametrize("options, environment, words", [
+    ({"limit_request_lin": "1"}, {}, "did you mean 'limit_request_line'?"),
+    ({"limit_request_line": "many"}, {}, "--server-option limit_request_line=many"),
+    ({"bind": ":80"}, {}, "moult does this itself: -b"),
+    ({"config": "/nowhere.py"}, {}, "doesn't exist"),
+    ({}, {"GUNICORN_CMD_ARGS": "--no-such-flag"}, "--no-such-flag"),
+    ({"certfile": "x"}, {}, "--certfile"),
+])
+def test_a_bad_configuration_fails_the_load(options, environment, words):
+    with Master("plain_wsgi:app", server_options=options, environment=environment) as master:
+        assert words in master.load_error()
+
+
+@pytest.mark.parametrize("worker_class, words", [
+    ("gthreed", "did you mean 'gthread'?"), ("no_such.module.Worker", "cannot be imported"),
+])
+def test_a_worker_class_that_does_not_exist_fails_the_load(worker_class, words):
+    with Master("plain_wsgi:app", worker_class=worker_class) as master:
+        assert words in master.load_error()
+
+
+def test_a_broken_configuration_file_fails_the_load_with_its_traceback(tmp_path):
+    (tmp_path / "gunicorn.conf.py").write_text("raise ValueError('broken conf')\n")
+    with Master("plain_wsgi:app", directory=str(tmp_path), environment={"PYTHONPATH": APPS}) as master:
+        assert "ValueError: broken conf" in master.load_error()
+
+
+@pytest.mark.parametrize("worker_class", CLASSES)
+def test_tls_ends_in_the_worker_but_for_the_internal_door(worker_class, certificate):  # noqa: F811
+    path = "/environ" if worker_class in WSGI else "/scope"
+    with Master(small_app_for(worker_class), worker_class=worker_class, **certificate) as master:
+        master.loaded()
+        worker = master.worker()
+        with Connection(master.port, tls=True) as client:
+            assert json.loads(client.get(path).text())["scheme"] == "https"
+        assert json.loads(get(master.internal_path, path).text())["scheme"] == "http"
+        assert worker.shows(REQUESTS_FINISHED=1, CALLS_FINISHED=1)
+
+
+def test_a_certificate_that_is_not_there_fails_the_load():
+    with Master("plain_wsgi:app", certfile="/nowhere.pem") as master:
+        assert "/nowhere.pem" in master.load_error()
+
+
+def test_the_access_log_is_reopened_at_usr1(tmp_path):
+    for worker_class in CLASSES:
+        path = str(tmp_path / worker_class)
+        with Master(small_app_for(worker_class), worker_class=worker_class, access_logfile=path) as master:
+            master.loaded()
+            worker = master.worker()
+            get(master.port, "/first")
+            until(lambda: "/first" in open(path).read(), "the line")
+            os.rename(path, path + ".1")
+            os.kill(worker.pid, signal.SIGUSR1)
+            until(lambda: os.path.exists(path), "the new file")
+            get(master.port, "/second")
+            until(lambda: "/second" in open(path).read(), "the line")
+
+
+def test_a_root_path_is_the_script_name():
+    with Master("plain_wsgi:app", root_path="/base") as master:
+        master.loaded()
+        master.worker()
+        for path in ("/environ", "/base/environ"):
+            assert json.loads(get(master.port, path).text())["script_name"] == "/base"
+
+
+def test_no_file_is_left_by_a_worker():
+    with Master("plain_wsgi:app") as master:
+        master.loaded()
+        worker = master.worker()
+        links = subprocess.run(["ls", "-l", "/proc/%d/fd" % worker.pid], capture_output=True, text=True).stdout
+        assert "wgunicorn" not in links

@@ -1,0 +1,110 @@
+"""Servers under measurement: started in a session of their own, watched through /proc, ended by pid."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def stat(pid: int) -> "list[str] | None":
+    """The fields of /proc/PID/stat after the name, or None when the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def cpu_seconds(pids: "list[int]") -> float:
+    """User and system time of these processes, without their children."""
+    total = 0
+    for pid in pids:
+        fields = stat(pid)
+        if fields:
+            total += int(fields[11]) + int(fields[12])
+    return total / TICKS
+
+
+def memory_bytes(pid: int, *keys: str) -> int:
+    """The sum of these lines of smaps_rollup."""
+    total = 0
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key in keys:
+            total += int(value.split()[0]) * 1024
+    return total
+
+
+def unique_bytes(pid: int) -> int:
+    return memory_bytes(pid, "Private_Clean", "Private_Dirty")
+
+
+class Server:
+    """One server and all its processes, ready to answer on 127.0.0.1:port when entered."""
+
+    def __init__(self, command: "list[str]", port: int, cwd: Path, env: "dict[str, str]") -> None:
+        self.command, self.port, self.cwd, self.env = command, port, cwd, {**os.environ, **env}
+
+    def __enter__(self) -> "Server":
+        self.process = subprocess.Popen(
+            self.command, cwd=self.cwd, env=self.env, start_new_session=True, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE)
+        os.set_blocking(self.process.stderr.fileno(), False)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                self.get("/")
+                return self
+            time.sleep(0.02)
+        words = self.process.stderr.read() or b""
+        self.__exit__()
+        raise SystemExit(f"{' '.join(self.command)} did not answer:\n{words.decode(errors='replace')}")
+
+    def __exit__(self, *_: object) -> None:
+        pids = self.pids()
+        self.process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(15)
+        for pid in pids:  # only what this server was seen to own
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait(5)
+        self.process.stderr.close()
+
+    def get(self, path: str) -> bytes:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().read()
+        finally:
+            connection.close()
+
+    def get_json(self, path: str) -> dict:
+        return json.loads(self.get(path))
+
+    def pids(self) -> "list[int]":
+        """The server's first process and all its descendants."""
+        parents = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                fields = stat(int(entry.name))
+                if fields:
+                    parents[int(entry.name)] = int(fields[1])
+        family = [self.process.pid]
+        for pid in family:
+            family.extend(child for child, parent in parents.items() if parent == pid)
+        return family
