@@ -93,6 +93,7 @@ void ChannelLink::hello(const Received& received) {
 void ChannelLink::heard(const Message& message) {
   if (const auto error = message.find("ERROR")) error_ = unescape(*error);
   if (message.has("WATCHDOG")) watchdog_at_ = monotonic_now(loop_);
+  if (message.has("STOPPING") && events_.stopping) events_.stopping(id_);
   if (const auto status = message.find("STATUS"); status && events_.status) events_.status(id_, std::string(*status));
   if (message.has("PARKED") && events_.parked) events_.parked(id_);
   if (message.has("READY")) ready(message);

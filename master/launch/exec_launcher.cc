@@ -1,12 +1,14 @@
 #include "master/launch/exec_launcher.h"
 
 #include <unistd.h>
+#include <cerrno>
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "master/launch/launch_failure.h"
+#include "master/launch/open_files.h"
 namespace moult {
 namespace {
 constexpr int first_listener_number = 3;  // SD_LISTEN_FDS_START
@@ -72,6 +74,7 @@ std::unique_ptr<WorkerLink> ExecLauncher::launch(const Spawn& spawn, const LinkE
 }
 
 std::optional<Exit> ExecLauncher::start(const Spawn& worker, NotifyLink& link) {
+  if (!room_for_a_launch()) return launch_failure("open files", EMFILE);
   SpawnRequest request = request_for(options_, notify_->address());
   WorkerOutput output;
   if (options_.child.output == OutputRoute::prefixed) {

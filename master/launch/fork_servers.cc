@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "master/launch/launch_failure.h"
+#include "master/launch/open_files.h"
 namespace moult {
 namespace {
 std::string prefix_of(const Spawn& spawn) { return spawn.slot ? "[" + std::to_string(*spawn.slot) + "] " : "[spare] "; }
@@ -99,6 +100,7 @@ std::unique_ptr<WorkerLink> ForkServers::launch(const Spawn& spawn, const LinkEv
 std::optional<Exit> ForkServers::start(const Spawn& spawn, ChannelLink& link) {
   ForkServer* server = find(spawn.generation);
   if (!server || !server->loaded()) return launch_failure("fork", 0, "its generation has no fork server");
+  if (!room_for_a_launch()) return launch_failure("open files", EMFILE);
   auto pair = Channel::pair();
   if (!pair) return launch_failure("socketpair", pair.error().code);
   auto board = ScoreboardMemory::create();

@@ -42,6 +42,7 @@ void NotifyLink::heard(const Message& message) {
   if (!ready_said_ && (message.has("READY") || message.has("STATUS"))) uv_timer_stop(ready_timer_.get());
   if (const auto error = message.find("ERROR")) error_ = unescape(*error);
   if (message.has("WATCHDOG")) watchdog_at_ = monotonic_now(loop_);
+  if (message.has("STOPPING") && events_.stopping) events_.stopping(id_);
   if (const auto status = message.find("STATUS"); status && events_.status) events_.status(id_, std::string(*status));
   if (message.find("READY") == "1") be_ready();
 }

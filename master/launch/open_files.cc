@@ -1,4 +1,9 @@
 #include "master/launch/open_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/unique_fd.h"
 namespace moult {
 std::optional<rlim_t> raise_open_files() {
   rlimit limit{};
@@ -7,5 +12,14 @@ std::optional<rlim_t> raise_open_files() {
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);  // not allowed: then it stays as it is
   return before;
+}
+
+// The kernel gives the lowest free number, so that number says how many are taken.
+bool room_for_a_launch() {
+  rlimit limit{};
+  const UniqueFd lowest_free(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
+  const rlim_t taken = lowest_free ? static_cast<rlim_t>(lowest_free.get()) : limit.rlim_cur;
+  return taken + descriptors_for_a_launch + descriptors_kept_free <= limit.rlim_cur;
 }
 }  // namespace moult

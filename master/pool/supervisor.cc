@@ -22,6 +22,7 @@ struct Supervisor::Attached {
   std::unique_ptr<WorkerLink> link;
   MonotonicTime launched_at;
   std::optional<MonotonicTime> ready_at;
+  bool accepts = true;  // until it said STOPPING
   std::string status;
 };
 
@@ -156,6 +157,7 @@ void Supervisor::launch(const Spawn& spawn) {
       spawn, {.started = [](WorkerId, pid_t) {},
               .parked = [this](WorkerId id) { pool_.post(WorkerParked{id}); },
               .ready = [this](WorkerId id, Drain) { ready(id); },
+              .stopping = [this](WorkerId id) { stopped_accepting(id); },
               .status = [this](WorkerId id, const std::string& text) { attached_.at(id).status = text; },
               .refused = [this](WorkerId id, const std::string& what) { refused(id, what); },
               .gone = [this](WorkerId id, const Exit& exit) { gone(id, exit); }});
@@ -195,6 +197,11 @@ void Supervisor::ready(WorkerId id) {
   tell([&](WorkerObserver& o) { o.worker_serving(*worker, attached.link->pid()); });
 }
 
+void Supervisor::stopped_accepting(WorkerId id) {
+  attached_.at(id).accepts = false;
+  settle_reload();
+}
+
 // It does not keep the contract: one that serves is replaced in peace, another is not let in.
 void Supervisor::refused(WorkerId id, const std::string& what) {
   const Worker* worker = find(pool_.state(), id);
@@ -230,15 +237,17 @@ void Supervisor::gone(WorkerId id, Exit exit) {
 
 // --- how a reload ends
 
+// Every slot serves the new code, and nobody new can meet the old one: who retires has said that it stopped accepting,
+// or is gone.
 void Supervisor::settle_reload() {
-  if (!reload_ || pool_.state().goal.proven < reload_->generation || !pool_.state().turns.empty()) return;
+  const Pool& pool = pool_.state();
+  if (!reload_ || pool.goal.proven < reload_->generation || !pool.turns.empty()) return;
   unsigned renewed = 0;
-  for (const Worker& w : pool_.state().workers) {
-    const bool serves = w.state == WorkerState::serving && wanted(pool_.state(), w);
-    if (serves && w.generation < reload_->generation) return;
-    renewed += serves;
+  for (const Worker& w : pool.workers) {
+    if (w.generation < reload_->generation && attached_.at(w.id).accepts) return;
+    renewed += w.state == WorkerState::serving && wanted(pool, w);
   }
-  if (renewed < target(pool_.state())) return;
+  if (renewed < target(pool)) return;
   const PendingReload ended = std::move(*std::exchange(reload_, std::nullopt));
   ended.finished({true, "", ended.generation});
 }

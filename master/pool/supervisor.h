@@ -99,6 +99,7 @@ class Supervisor {
   void ask_gate(const AskGate&);
   void finish(int exit_code);
   void ready(WorkerId);
+  void stopped_accepting(WorkerId);
   void refused(WorkerId, const std::string& what);
   void gone(WorkerId, Exit);
   void settle_reload();

@@ -21,6 +21,7 @@ struct LinkEvents {
   std::function<void(WorkerId, pid_t)> started;              // the process exists, and this is its pid in our namespace
   std::function<void(WorkerId)> parked;                      // a spare: start-up done, listeners untouched
   std::function<void(WorkerId, Drain)> ready;                // listeners are in its loop
+  std::function<void(WorkerId)> stopping;                    // it accepts no new connection any more
   std::function<void(WorkerId, const std::string&)> status;  // STATUS=, one line for people
   std::function<void(WorkerId, const std::string&)>
       refused;                                      // a bad message: what was wrong; the worker is to be retired

@@ -125,18 +125,31 @@ TEST_F(SupervisorTest, ACrashedWorkerIsReplacedAndItsCauseIsShown) {
   EXPECT_EQ(supervisor->describe().boot_error, "exited with status 7");
 }
 
-TEST_F(SupervisorTest, AReloadIsFinishedWhenEverySlotServesTheNewCode) {
+TEST_F(SupervisorTest, AReloadIsFinishedWhenEverySlotServesTheNewCodeAndNobodyNewCanMeetTheOld) {
   serve(2);
   std::optional<ReloadOutcome> outcome;
   supervisor->reload([&](const ReloadOutcome& o) { outcome = o; });
   launcher.loads.loaded({2});
   launcher.links.at({3}).ready({3}, Drain::close);
   EXPECT_THAT(launcher.said, ElementsAre("load 2", "launch 3", "drop 1", "retire 1"));
-  EXPECT_FALSE(outcome);
   exits(1, 0);
   launcher.links.at({4}).ready({4}, Drain::close);
+  EXPECT_EQ(launcher.said.back(), "retire 2");
+  EXPECT_FALSE(outcome);  // the last old one may still accept
+  launcher.links.at({2}).stopping({2});
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->succeeded);
+}
+
+TEST_F(SupervisorTest, AReloadWaitsForTheEndOfAnOldWorkerThatDoesNotSayThatItStopsAccepting) {
+  serve(1);
+  std::optional<ReloadOutcome> outcome;
+  supervisor->reload([&](const ReloadOutcome& o) { outcome = o; });
+  launcher.loads.loaded({2});
+  launcher.links.at({2}).ready({2}, Drain::close);
+  EXPECT_FALSE(outcome);
+  exits(1, 0);
+  EXPECT_TRUE(outcome);
 }
 
 TEST_F(SupervisorTest, AReloadToCodeThatCannotBootFailsWithItsCauseAndTheOldCodeServes) {
