@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "base/control_path.h"
 #include "master/config/check_config.h"
-#include "master/config/control_path.h"
 #include "master/config/identity.h"
 #include "master/config/interpreter.h"
 namespace moult {
@@ -55,13 +55,16 @@ Result<void> make_paths_absolute(Config& config, const Settings& settings) {
 
 Result<void> find_control_path(Config& config, const Settings& settings, const Environment& environment) {
   std::string& path = config.control.path;
-  const bool given = !path.empty();
-  if (!given) path = default_control_path(config.process.name, environment, geteuid());
+  if (path.empty()) {
+    const auto runtime = environment.find("XDG_RUNTIME_DIR");
+    const auto found =
+        control_path(config.process.name, {runtime == environment.end() ? "" : runtime->second, geteuid()});
+    if (!found) return Error{origin_of(settings, "name") + ": " + found.error().message};
+    path = *found;
+  }
   make_absolute(config.app.working_directory, path);
-  if (path.size() <= unix_path_most_bytes) return {};
-  return Error{(given ? origin_of(settings, "control") : "the control socket") + ": " + path +
-               " is too long for a socket: at most " + std::to_string(unix_path_most_bytes) +
-               " bytes; choose another with --control"};
+  const auto checked = checked_control_path(path);
+  return checked ? Result<void>() : Error{origin_of(settings, "control") + ": " + checked.error().message};
 }
 
 Result<void> complete_identity(Config& config, const Settings& settings) {

@@ -1,6 +1,7 @@
 // The flags, a row each: name, letter, metavar, default, group, help, type with range and field.
 #include <unistd.h>
 
+#include "base/worker_limits.h"
 #include "master/config/app_name.h"
 #include "master/config/env_file.h"
 #include "master/config/flag_types.h"
@@ -155,7 +156,8 @@ Rows server_rows() {
 Rows worker_rows() {
   constexpr auto part = &Config::workers;
   return {
-      {"workers", 'w', "N", "1", workers, "how many workers serve", number(part, &WorkersConfig::count, 1, 1024)},
+      {"workers", 'w', "N", "1", workers, "how many workers serve",
+       number(part, &WorkersConfig::count, fewest_workers, most_workers)},
       {"boot-timeout", 0, "TIME", "60s", workers, "how long a worker may take to get ready",
        time(part, &WorkersConfig::boot_timeout, 1s, 24h)},
       {"boot-attempts", 0, "N", "5", workers, "give up new code after this many failed boots",

@@ -1,4 +1,5 @@
 #include "master/control/client_options.h"
+#include "base/control_path.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +8,13 @@
 #include <limits>
 #include <vector>
 
-#include "master/control/control_path.h"
 namespace moult {
 namespace {
+Result<std::string> default_control_path(const std::string& name, const EnvironmentLookup& environment) {
+  const char* runtime_dir = environment("XDG_RUNTIME_DIR");
+  return control_path(name, {runtime_dir ? runtime_dir : "", ::geteuid()});
+}
+
 struct Known {
   const char* name;
   const char* purpose;
@@ -44,11 +49,11 @@ Result<std::string> socket_path(const cxxopts::ParseResult& given, const Environ
                                 bool& was_named) {
   was_named = true;
   if (given.count("control")) return checked_control_path(given["control"].as<std::string>());
-  if (given.count("name")) return default_control_path(given["name"].as<std::string>());
+  if (given.count("name")) return default_control_path(given["name"].as<std::string>(), environment);
   if (const char* path = environment("MOULT_CONTROL"); path && *path) return checked_control_path(path);
-  if (const char* name = environment("MOULT_NAME"); name && *name) return default_control_path(name);
+  if (const char* name = environment("MOULT_NAME"); name && *name) return default_control_path(name, environment);
   was_named = false;
-  return default_control_path(default_instance_name);
+  return default_control_path(default_instance_name, environment);
 }
 
 Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& given) {

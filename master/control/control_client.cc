@@ -1,4 +1,5 @@
 #include "master/control/control_client.h"
+#include "base/control_path.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,7 +13,6 @@
 #include <optional>
 #include <thread>
 
-#include "master/control/control_path.h"
 namespace moult {
 namespace {
 using nlohmann::json;

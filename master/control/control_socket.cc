@@ -1,4 +1,5 @@
 #include "master/control/control_socket.h"
+#include "base/control_path.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "master/control/control_path.h"
 namespace moult {
 namespace {
 std::string folder_of(const std::string& path) {

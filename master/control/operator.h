@@ -7,13 +7,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/worker_limits.h"
 #include "master/pool/supervisor.h"
 namespace moult {
-// More workers than this are a slip of the finger. A choice: 300 are run in the tests, gunicorn has no bound.
-inline constexpr unsigned most_workers = 1000;
-// None at all is `moult stop` (gunicorn's TTOU ends at one, too).
-inline constexpr unsigned fewest_workers = 1;
-
 // Where the wishes go. supervisor_parts() (supervisor_parts.h) fills the pool's half, Instance the rest. None may be
 // empty.
 struct OperatorParts {

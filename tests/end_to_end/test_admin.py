@@ -32,7 +32,9 @@ def test_status_json_is_what_moult_status_prints(start, admin_port):
     assert served["pid"] == moult.pid
     assert served["wanted"] == 2
     assert sorted(worker["pid"] for worker in served["workers"]) == moult.worker_pids()
-    assert set(served) == set(moult.status())
+    asked = json.loads(moult.client("status", "--json").stdout)
+    assert set(served) == set(asked) == set(moult.status())
+    assert asked["pid"] == moult.pid
 
 
 def test_health_is_good_while_workers_serve(start, admin_port):

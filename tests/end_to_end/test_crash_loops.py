@@ -75,7 +75,7 @@ def test_a_fork_server_that_is_killed_while_the_app_is_broken_costs_no_worker(st
     write_app(BROKEN_IMPORT)
     for pid in moult.wait_for(moult.fork_servers, "the fork server is seen"):
         os.kill(pid, signal.SIGKILL)
-    moult.wait_for(lambda: "the shelf is empty" in (moult.status().get("boot_error") or ""), "the cause is in the status")
+    moult.wait_for(lambda: "the shelf is empty" in (moult.status().get("boot_error") or ""), "the cause is shown")
     assert moult.worker_pids() == before
     assert moult.fetch().text == "fine"
     write_app(version("mended"))

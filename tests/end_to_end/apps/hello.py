@@ -28,14 +28,15 @@ def spin(seconds: float) -> None:
 
 def leave_orphans(count: int) -> None:
     """Grandchildren whose parent is gone before they end, each with another exit code."""
-    for number in range(count):
-        child = os.fork()
-        if child == 0:
-            if os.fork() != 0:
-                os._exit(0)
-            time.sleep(0.05)
-            os._exit(number % 256)
+    child = os.fork()
+    if child != 0:
         os.waitpid(child, 0)
+        return
+    for number in range(count):
+        if os.fork() == 0:
+            time.sleep(0.2)
+            os._exit(number % 256)
+    os._exit(0)
 
 
 async def act(path: str, query: dict) -> object:

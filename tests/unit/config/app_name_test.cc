@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "master/config/control_path.h"
 namespace moult {
 namespace {
 using ::testing::HasSubstr;
@@ -59,13 +58,6 @@ TEST(AppName, NamesAFunctionToCallAfterTheFork) {
   EXPECT_EQ(parse_python_function("shop.hooks").error().message,
             "'shop.hooks' does not say which object: write MODULE:FUNC");
   EXPECT_FALSE(parse_python_function("shop.hooks:after_fork()"));
-}
-
-TEST(ControlPath, IsTheUsersOwnRuntimeFolder) {
-  EXPECT_EQ(default_control_path("shop", {{"XDG_RUNTIME_DIR", "/run/user/7"}}, 7), "/run/user/7/moult/shop.sock");
-  EXPECT_EQ(default_control_path("shop", {}, 0), "/run/moult/shop.sock");
-  EXPECT_EQ(default_control_path("shop", {}, 7), "/tmp/moult-7/shop.sock");
-  EXPECT_EQ(default_control_path("shop", {{"XDG_RUNTIME_DIR", "relative"}}, 7), "/tmp/moult-7/shop.sock");
 }
 }  // namespace
 }  // namespace moult

@@ -4,8 +4,6 @@
 namespace moult {
 namespace {
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
 
 TEST(ChildEnvironment, LeavesOutWhatWasMeantForMoult) {
   const char* const parent[] = {
@@ -20,27 +18,5 @@ TEST(ChildEnvironment, LetsTheLaterEntryCountAlsoIfItIsNamedLikeOurs) {
               ElementsAre("A=flag", "B=parent", "MOULT_X=wanted"));
 }
 
-TEST(EnvironmentFile, ReadsCommentsQuotesAndExports) {
-  const auto entries =
-      parse_environment_file("# comment\n\nA=1\r\nexport B='two words'\nC=\"x=y\" \n D = z\nE=\nF=a#b");
-  ASSERT_TRUE(entries) << entries.error().message;
-  EXPECT_THAT(*entries, ElementsAre(Pair("A", "1"), Pair("B", "two words"), Pair("C", "x=y"), Pair("D", "z"),
-                                    Pair("E", ""), Pair("F", "a#b")));
-}
-
-TEST(EnvironmentFile, NamesTheLineThatIsWrong) {
-  const auto entries = parse_environment_file("A=1\n\nnonsense\n");
-  ASSERT_FALSE(entries);
-  EXPECT_EQ("line 3: \"nonsense\" is no KEY=VALUE for the environment", entries.error().message);
-  EXPECT_FALSE(parse_environment_file("=1"));
-  EXPECT_FALSE(parse_environment_file("A B=1"));
-}
-
-TEST(EnvironmentFile, NamesTheFileThatCannotBeRead) {
-  const auto entries = read_environment_file("/nowhere/env");
-  ASSERT_FALSE(entries);
-  EXPECT_EQ("cannot read the environment file /nowhere/env: No such file or directory", entries.error().message);
-  EXPECT_FALSE(read_environment_file("/tmp")) << "a folder";
-}
 }  // namespace
 }  // namespace moult

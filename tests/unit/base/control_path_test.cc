@@ -1,4 +1,4 @@
-#include "master/control/control_path.h"
+#include "base/control_path.h"
 
 #include <gmock/gmock.h>
 namespace moult {
