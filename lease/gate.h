@@ -19,6 +19,7 @@ enum class Refusal {
   late,              // the budget's end had passed: nothing was taken
   store_unreachable  // said by FallbackGate, never by a ledger
 };
+const char* name(Refusal);  // as in events and status: "lease_held"
 struct Granted {
   std::uint64_t fencing_token;  // rises with every grant; zero: ungated
   bool gated;                   // false: it went ahead without the budget, and was debited

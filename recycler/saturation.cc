@@ -45,7 +45,7 @@ Saturation saturation(Urgency urgency, const RecyclePolicy& policy, const GateFi
   if (routine) {
     result.bounds.push_back({"lease", gate.permits * per_hour(replacement_time)});
     if (gate.tokens_per_hour > 0) result.bounds.push_back({"bucket", gate.tokens_per_hour});
-  } else if (gate.longest_ungated_wait > Duration::zero()) {
+  } else {
     result.longest_hold += gate.longest_ungated_wait;
   }
   std::ranges::stable_sort(result.bounds, {}, &Saturation::Bound::per_hour);

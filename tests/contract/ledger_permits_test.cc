@@ -52,6 +52,12 @@ TEST_P(LedgerPermits, AHolderThatFrozePastItsTimeToLiveCanNeitherRenewNorRelease
   EXPECT_TRUE(std::holds_alternative<Done>(ask(Renew{"b", next})));
 }
 
+TEST_P(LedgerPermits, ALeaseThatEndedIsNotRenewedThoughNobodyElseTookIt) {
+  const std::uint64_t held = token(acquire("a"));
+  now += 120s;
+  EXPECT_TRUE(refused(ask(Renew{"a", held}), Refusal::late));
+}
+
 TEST_P(LedgerPermits, FencingTokensRiseAndAreAtLeastTheTime) {
   const std::uint64_t first = token(acquire("a"));
   EXPECT_EQ(first, static_cast<std::uint64_t>(now.time_since_epoch().count()));
@@ -142,6 +148,14 @@ TEST_P(LedgerPermits, AHolderPutsItsLeaseBackIntoALedgerThatForgot) {
   EXPECT_TRUE(refused(acquire("b"), Refusal::lease_held));
   ask(Release{"a", held});
   EXPECT_GT(token(acquire("b")), held);
+}
+
+TEST_P(LedgerPermits, ALedgerThatForgotTakesBackNoMoreThanItsPermits) {
+  const std::uint64_t held = token(acquire("a"));
+  subject->forget_everything();
+  now -= 1h;  // so that the token of "a" is newer than the one of "b"
+  token(acquire("b"));
+  EXPECT_TRUE(refused(ask(Renew{"a", held}), Refusal::late));
 }
 
 TEST_P(LedgerPermits, WhoComesTooLateToALedgerThatForgotIsTold) {

@@ -182,7 +182,7 @@ TEST(ReadConfig, RefusesASocketPathThatTheKernelCannotTake) {
   const std::string path = "/" + std::string(unix_path_most_bytes - 1, 'x');
   EXPECT_EQ(config({"a:b", "--control", path}).control.path, path);
   EXPECT_THAT(refusal({"a:b", "--control", path + "x"}),
-              StartsWith("--control: the path of the control socket has 108 bytes and may have 107"));
+              testing::StartsWith("--control: the path of the control socket has 108 bytes and may have 107"));
   EXPECT_THAT(refusal({"a:b", "-b", "unix:" + path.substr(1)}), HasSubstr("is too long for a socket"))
       << "once absolute";
 }
