@@ -33,16 +33,16 @@ void expire_permits(Ledger& ledger, const FleetPolicy& policy, StoreTime now) {
 }
 
 void forget_instances(Ledger& ledger, StoreTime now) {
-  for (Instance& instance : ledger.instances) instance.heard_at = std::min(instance.heard_at, now);
+  for (FleetMember& instance : ledger.instances) instance.heard_at = std::min(instance.heard_at, now);
   std::erase_if(ledger.instances,
-                [&](const Instance& each) { return now - each.heard_at >= vanished_after + vanished_for; });
+                [&](const FleetMember& each) { return now - each.heard_at >= vanished_after + vanished_for; });
 }
 
 void hear(Ledger& ledger, const Heartbeat& heartbeat, StoreTime now) {
-  const Instance heard{heartbeat.instance, heartbeat.wanted, heartbeat.healthy, now};
-  auto known = std::ranges::find(ledger.instances, heartbeat.instance, &Instance::name);
+  const FleetMember heard{heartbeat.instance, heartbeat.wanted, heartbeat.healthy, now};
+  auto known = std::ranges::find(ledger.instances, heartbeat.instance, &FleetMember::name);
   if (known == ledger.instances.end() && ledger.instances.size() >= most_instances)
-    known = std::ranges::min_element(ledger.instances, {}, &Instance::heard_at);
+    known = std::ranges::min_element(ledger.instances, {}, &FleetMember::heard_at);
   if (known == ledger.instances.end()) ledger.instances.push_back(heard);
   else *known = heard;
 }
@@ -144,7 +144,7 @@ LedgerAnswer answer(Ledger& ledger, const Heartbeat& heartbeat, const FleetPolic
 
 FleetHealth fleet_health(const Ledger& ledger, StoreTime now) {
   FleetHealth fleet;
-  for (const Instance& instance : ledger.instances) {
+  for (const FleetMember& instance : ledger.instances) {
     fleet.wanted += instance.wanted;
     if (now - instance.heard_at >= vanished_after) continue;
     unsigned away = 0;  // granted since it last spoke, so not yet in what it said
@@ -159,7 +159,7 @@ FleetHealth fleet_health(const Ledger& ledger, StoreTime now) {
 double tokens_per_hour(const Ledger& ledger, const FleetPolicy& policy) {
   if (policy.rate_per != RatePer::worker) return policy.tokens_per_hour;
   double wanted = 0;
-  for (const Instance& instance : ledger.instances) wanted += instance.wanted;
+  for (const FleetMember& instance : ledger.instances) wanted += instance.wanted;
   return policy.tokens_per_hour * wanted;
 }
 

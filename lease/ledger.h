@@ -63,7 +63,7 @@ struct Permit {
   unsigned cost;
   StoreTime granted_at, expires_at;
 };
-struct Instance {
+struct FleetMember {
   std::string name;
   unsigned wanted, healthy;
   StoreTime heard_at;
@@ -74,8 +74,8 @@ struct Ledger {
   double credit = 0;
   StoreTime refilled_at{};  // zero: a new ledger, whose bucket is full
   std::uint64_t last_fencing_token = 0;
-  std::vector<Permit> permits;      // at most `permits`, and a few urgent ones of their own holders
-  std::vector<Instance> instances;  // at most most_instances
+  std::vector<Permit> permits;         // at most `permits`, and a few urgent ones of their own holders
+  std::vector<FleetMember> instances;  // at most most_instances
 };
 struct LedgerStep {
   Ledger ledger;

@@ -205,7 +205,7 @@ Rows log_rows() {
                                     {"critical", LogLevel::critical}})},
       {"log-format", 0, "text|json", "text", logging, "how moult writes its own log",
        choice<LogConfig, LogFormat>(part, &LogConfig::format, {{"text", LogFormat::text}, {"json", LogFormat::json}})},
-      {"worker-prefix", 0, "", "off", logging, "put slot and pid before each line that a worker prints",
+      {"worker-prefix", 0, "", "off", logging, "put its slot before each line that a worker prints",
        toggle(part, &LogConfig::worker_prefix)},
       {"events", 0, "FILE", "off", logging, "write events here, one JSON object a line; - is stdout",
        or_off(FlagShape::text, part, &LogConfig::events, not_empty)},

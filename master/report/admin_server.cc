@@ -186,6 +186,9 @@ Result<std::unique_ptr<AdminServer>> AdminServer::start(const AdminServerOptions
   auto address = parse_address(options);
   if (!address) return address.error();
   auto shared = std::make_shared<Shared>(Shared{{options.rules, std::move(board)}, nullptr, *address});
+  if (address->is_ipv6() && !mg_check_feature(MG_FEATURES_IPV6))  // as Debian builds it
+    return Error{"cannot listen on " + address_text(*address) + " for " + options.flag +
+                 ": this civetweb has no IPv6; use an IPv4 address"};
   const MadeContext made = make_context(address_text(*address), &shared->visible);
   if (!made.context) return why_it_cannot_listen(options.flag, *address, made.error.c_str());
   shared->civetweb = made.context;

@@ -48,7 +48,7 @@ def scratch() -> Iterator[Path]:
     # Not pytest's tmp_path: that is too long for a unix socket's path.
     folder = Path(tempfile.mkdtemp(prefix="moult-e2e-", dir="/tmp"))
     folder.chmod(0o755)  # --user must be able to get in
-    for name in ("run", "tmp", "app"):
+    for name in ("run", "tmp", "cwd", "app"):
         (folder / name).mkdir()
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -79,7 +79,7 @@ def reap_orphans() -> None:
 
 @pytest.fixture
 def leaves(scratch: Path) -> set:
-    """Names of files under run/ and tmp/ that this test may leave there (a kill -9 leaves sockets)."""
+    """Names of files under run/, tmp/ and cwd/ that this test may leave there (a kill -9 leaves sockets)."""
     return set()
 
 
@@ -103,7 +103,8 @@ def nothing_left_behind(request, scratch: Path, mark: str, leaves: set) -> Itera
         failures.append("processes were left behind: " + "; ".join(describe(pid) for pid in left))
         kill(left)
     reap_orphans()
-    files = {str(path.relative_to(scratch)) for folder in ("run", "tmp") for path in (scratch / folder).rglob("*")}
+    found = (path for folder in ("run", "tmp", "cwd") for path in (scratch / folder).rglob("*"))
+    files = {str(path.relative_to(scratch)) for path in found}
     if files - leaves:
         failures.append(f"files were left behind: {sorted(files - leaves)}")
     assert not failures, "\n".join(failures)

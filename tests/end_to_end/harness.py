@@ -95,7 +95,7 @@ class Moult:
         self.environment = environment
         self.command = [*(wrapper or []), BINARY, "run", "--control", self.control, *arguments]
         with open(self.out, "ab") as out, open(self.err, "ab") as err:
-            popen = {"stdout": out, "stderr": err, "stdin": subprocess.DEVNULL, **popen}
+            popen = {"stdout": out, "stderr": err, "stdin": subprocess.DEVNULL, "cwd": scratch / "cwd", **popen}
             self.process = subprocess.Popen(self.command, env=environment, start_new_session=True, **popen)
 
     @property

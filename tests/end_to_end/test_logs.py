@@ -88,6 +88,12 @@ def test_events_tell_the_story_of_a_life(start, scratch):
     assert len(events.all("worker_ready")) >= 5
 
 
+def test_events_go_to_stdout_if_the_file_is_a_dash(start):
+    moult = start("--events", "-", "hello:app")
+    moult.wait_serving(1)
+    moult.wait_for(lambda: '{"event":"worker_ready"' in moult.out.read_text(), "the event is on stdout")
+
+
 def test_usr1_opens_the_event_file_anew(start, scratch):
     events = Events(scratch / "events")
     moult = start(*events.flags, "hello:app")

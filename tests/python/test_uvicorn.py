@@ -145,6 +145,19 @@ def test_the_heart_beats_every_second(server, worker):
     until(lambda: worker.read("HEARTBEAT_NS") > first, "a heartbeat", 2)
 
 
+def test_a_connection_that_is_idle_for_too_long_is_closed():
+    with Master("asgi_app:app", keep_alive_seconds=1) as master:
+        master.loaded()
+        worker = master.worker()
+        with Connection(master.port) as client, Connection(master.port) as busy:
+            client.get("/")
+            busy.send("/sleep?3.5")
+            began = time.monotonic()
+            assert client.is_closed() and 0.9 < time.monotonic() - began < 3.5
+            assert busy.answer().status == 200
+            assert worker.read("OPEN_CONNECTIONS") == 1
+
+
 def test_retire_answers_what_is_in_flight_and_closes_what_is_idle(server, worker):
     with Connection(server.port) as busy, Connection(server.port) as idle, Connection(server.port) as stream:
         idle.get("/")

@@ -8,7 +8,8 @@ from typing import Any
 import uvicorn
 
 from . import process, stack_dump
-from .uvicorn_adapter import import_loop, make_server
+from .uvicorn_adapter import import_loop
+from .uvicorn_server import Server
 from .worker_process import Worker
 
 
@@ -34,7 +35,7 @@ def hosting(worker_class: Any, worker: Worker) -> Any:
             self.config.app = self.wsgi
             if not self.config.loaded:
                 self.config.load()
-            server = make_server(self.config, worker, self.log.reopen_files)
+            server = Server(self.config, worker, self.log.reopen_files)
             await server.serve(sockets=[])
             if not server.started:
                 sys.exit(1)

@@ -25,14 +25,15 @@ def of_visitors(words: Any) -> Ledger:
     plain: Dict[Hashable, int] = {}  # in the order of their beginning, so the first is the oldest
     exempt: Set[Hashable] = set()
     started = finished = shown_oldest = 0
+    pop = plain.pop
 
     def begin(key: Hashable) -> None:
         nonlocal started, shown_oldest
-        plain[key] = words[LAST_VISITOR_ACTIVITY_NS] = now = monotonic_ns()
+        plain[key] = now = monotonic_ns()
         started += 1
         words[REQUESTS_STARTED] = started
         if not shown_oldest:
-            words[OLDEST_PLAIN_REQUEST_NS] = shown_oldest = now
+            words[OLDEST_PLAIN_REQUEST_NS] = words[LAST_VISITOR_ACTIVITY_NS] = shown_oldest = now
 
     def show_oldest() -> None:
         nonlocal shown_oldest
@@ -49,10 +50,12 @@ def of_visitors(words: Any) -> Ledger:
                 show_oldest()
 
     def finish(key: Hashable) -> None:
-        nonlocal finished
-        began = plain.pop(key, 0)
+        nonlocal finished, shown_oldest
+        began = pop(key, 0)
         if began:
-            if began == shown_oldest:
+            if not plain:
+                words[OLDEST_PLAIN_REQUEST_NS] = shown_oldest = 0
+            elif began == shown_oldest:
                 show_oldest()
         elif key in exempt:
             exempt.remove(key)

@@ -1,13 +1,11 @@
 """Serves an ASGI app with the user's uvicorn: 0.17 and later."""
 import asyncio
 import logging
-from typing import Any, Callable, Dict
+from typing import Any, Dict
 
 import uvicorn
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from . import access_log, asgi_counting, uvicorn_counting
-from .contract import UPGRADED_CONNECTIONS
+from . import access_log
 from .settings import Settings
 from .uvicorn_options import config_arguments
 from .uvicorn_server import Server
@@ -49,30 +47,7 @@ class UvicornAdapter:
         pass
 
     def serve(self, worker: Worker) -> None:
-        make_server(self._config, worker).run()
-
-
-def make_server(config: Any, worker: Worker, reopen_logs: Callable[[], Any] = access_log.reopen) -> Any:
-    """In the worker: counts around its own scoreboard."""
-    doors = uvicorn_counting.counting_doors(config.http_protocol_class, worker.words)
-    if doors is None:
-        return _count_around_app(config, worker, reopen_logs)
-    if config.ws_protocol_class is not None:
-        config.ws_protocol_class = uvicorn_counting.counting_websocket(
-            config.ws_protocol_class, worker.words, doors.visitors)
-    return Server(config, worker, doors.public, doors.internal, reopen_logs)
-
-
-def _count_around_app(config: Any, worker: Worker, reopen_logs: Callable[[], Any]) -> Any:
-    """A protocol class that we do not know (--server-option http=...). The internal door has uvicorn's own."""
-    words, protocol = worker.words, config.http_protocol_class
-    doors = uvicorn_counting.counting_doors(AutoHTTPProtocol, words)
-
-    def upgraded(by: int) -> None:
-        words[UPGRADED_CONNECTIONS] += by
-
-    config.loaded_app = asgi_counting.CountingApp(config.loaded_app, doors.visitors, None, upgraded)
-    return Server(config, worker, protocol, doors.internal, reopen_logs)
+        Server(self._config, worker, access_log.reopen).run()
 
 
 def _is_configured(name: str) -> bool:

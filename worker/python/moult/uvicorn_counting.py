@@ -5,24 +5,16 @@ run_asgi() is called when it begins, send() for each message of its answer, and 
 when the answer is written. Those are plain calls, not coroutines around the app's: an ASGI wrapper costs three times
 as much. What has no such cycle is counted by asgi_counting.
 """
-import asyncio
 import sys
-from operator import itemgetter
-from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 from . import ledger
 from .contract import OPEN_CONNECTIONS, UPGRADED_CONNECTIONS
 from .scheduled_call import OUR_PREFIX, mark_scope, strip_headers
+from .uvicorn_keep_alive import ConnectionLoop, IdleTimer
 
 _UNSETTLED_SECONDS = 0.05  # how often a connection whose client reads slowly is looked at again
-_first = itemgetter(0)
-
-
-class Doors(NamedTuple):
-    """The protocol classes for the public sockets and for the internal one, and where they count."""
-    public: Any
-    internal: Any
-    visitors: ledger.Ledger
+_NONE_OF_OURS = (OUR_PREFIX,)  # greater than every header before ours in the alphabet, smaller than ours
 
 
 def cycle_module(protocol: Any) -> Optional[Any]:
@@ -34,28 +26,31 @@ def cycle_module(protocol: Any) -> Optional[Any]:
     return None
 
 
-def counting_doors(protocol: Any, words: Any) -> Optional[Doors]:
-    """Makes the classes in the worker, around its own scoreboard. None: this protocol cannot be counted so."""
+def can_count(protocol: Any) -> bool:
     module = cycle_module(protocol)
-    if module is None or module.__name__.endswith("zttp_impl"):
-        return None
-    visitors, calls = ledger.of_visitors(words), ledger.of_calls(words)
-    settle = _Settling()
+    return module is not None and not module.__name__.endswith("zttp_impl")
 
-    def begin_visit(cycle: Any) -> None:
-        headers = cycle.scope["headers"]
-        if OUR_PREFIX in b" ".join(map(_first, headers)):
-            strip_headers(headers)
-        visitors.begin(cycle)
 
-    def begin_call(cycle: Any) -> None:
-        mark_scope(cycle.scope)
-        calls.begin(cycle)
+class Counting:
+    """Makes the counting classes of one protocol class: `public`, and `internal` for the internal door."""
 
-    module.RequestResponseCycle = _counting_cycle(module.RequestResponseCycle, visitors)
-    public = _counting_protocol(protocol, words, begin_visit, visitors.finish, settle)
-    internal = _counting_protocol(protocol, words, begin_call, calls.finish, settle)
-    return Doors(public, internal, visitors)
+    def __init__(self, protocol: Any, words: Any, visitors: ledger.Ledger, calls: ledger.Ledger,
+                 connection_loop: ConnectionLoop) -> None:
+        def begin_visit(cycle: Any) -> None:
+            headers = cycle.scope["headers"]
+            if headers and max(headers) > _NONE_OF_OURS:  # one call in C; true for few requests
+                strip_headers(headers)
+            visitors.begin(cycle)
+
+        def begin_call(cycle: Any) -> None:
+            mark_scope(cycle.scope)
+            calls.begin(cycle)
+
+        settle = _settling(connection_loop)
+        module = cycle_module(protocol)
+        module.RequestResponseCycle = _counting_cycle(module.RequestResponseCycle, visitors)  # type: ignore
+        self.public = _counting_protocol(protocol, words, begin_visit, visitors.finish, settle, connection_loop)
+        self.internal = _counting_protocol(protocol, words, begin_call, calls.finish, settle, connection_loop)
 
 
 def _counting_cycle(cycle_class: Any, visitors: ledger.Ledger) -> Any:
@@ -81,12 +76,17 @@ def _counting_cycle(cycle_class: Any, visitors: ledger.Ledger) -> Any:
 
 
 def _counting_protocol(protocol_class: Any, words: Any, begin: Callable[[Any], None], finish: Callable[[Any], None],
-                       settle: "_Settling") -> Any:
+                       settle: Callable[..., None], connection_loop: ConnectionLoop) -> Any:
     response_complete = protocol_class.on_response_complete
 
     class CountingProtocol(protocol_class):  # type: ignore[misc]
         moult_running: Any = None  # the cycle that the app is answering, or the last one
         moult_begin = staticmethod(begin)
+
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            named["_loop"] = connection_loop
+            super().__init__(*arguments, **named)
+            self.moult_idle_timer = IdleTimer()
 
         def connection_made(self, transport: Any) -> None:
             words[OPEN_CONNECTIONS] += 1
@@ -100,7 +100,7 @@ def _counting_protocol(protocol_class: Any, words: Any, begin: Callable[[Any], N
         def on_response_complete(self) -> None:
             # uvloop writes at the end of the loop's turn, and a slow client takes longer still.
             if self.transport.get_write_buffer_size():
-                settle.later(self.transport, finish, self.moult_running)
+                settle(self.transport, finish, self.moult_running)
             else:
                 finish(self.moult_running)
             response_complete(self)
@@ -136,24 +136,26 @@ def counting_websocket(protocol_class: Any, words: Any, visitors: ledger.Ledger)
     return CountingWebSocket
 
 
-class _Settling:
-    """Answers that are complete, but not yet all with the kernel. One look a turn of the loop for all of them."""
+def _settling(connection_loop: ConnectionLoop) -> Callable[[Any, Callable[[Any], None], Any], None]:
+    """For answers that are complete, but not yet all with the kernel: one look a turn of the loop for all of them."""
+    waiting: List[Tuple[Any, Callable[[Any], None], Any]] = []
+    loop = connection_loop.whole
+    call_soon = loop.call_soon
 
-    def __init__(self) -> None:
-        self._waiting: List[Tuple[Any, Callable[[Any], None], Any]] = []
+    def later(transport: Any, finish: Callable[[Any], None], key: Any) -> None:
+        if not waiting:
+            call_soon(look)
+        waiting.append((transport, finish, key))
 
-    def later(self, transport: Any, finish: Callable[[Any], None], key: Any) -> None:
-        if not self._waiting:
-            asyncio.get_running_loop().call_soon(self._look)
-        self._waiting.append((transport, finish, key))
-
-    def _look(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for one in waiting:
-            transport, finish, key = one
+    def look() -> None:
+        looked_at = waiting[:]
+        waiting.clear()
+        for transport, finish, key in looked_at:
             if transport.get_write_buffer_size():
-                self._waiting.append(one)
+                waiting.append((transport, finish, key))
             else:
                 finish(key)
-        if self._waiting:
-            asyncio.get_running_loop().call_later(_UNSETTLED_SECONDS, self._look)
+        if waiting:
+            loop.call_later(_UNSETTLED_SECONDS, look)
+
+    return later

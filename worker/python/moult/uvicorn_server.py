@@ -17,6 +17,7 @@ import uvicorn
 
 from . import uvicorn_drain
 from .failure import LeaveBoot, Refused
+from .uvicorn_doors import make_doors
 from .worker_process import Worker
 
 _QUICK_SECONDS = 2.0  # for the app's own shutdown after INT or QUIT
@@ -29,11 +30,10 @@ logger = logging.getLogger("uvicorn.error")
 
 
 class Server(uvicorn.Server):
-    def __init__(self, config: Any, worker: Worker, public: Any, internal: Any,
-                 reopen_logs: Callable[[], Any]) -> None:
+    def __init__(self, config: Any, worker: Worker, reopen_logs: Callable[[], Any]) -> None:
         super().__init__(config)
         self._worker = worker
-        self._protocols = (public, internal)
+        self._doors: Any = None
         self._reopen_logs = reopen_logs
         self._wake: Optional[asyncio.Future] = None
         self.servers: List[Any] = []
@@ -56,8 +56,9 @@ class Server(uvicorn.Server):
             raise LeaveBoot(0)
         if getattr(self.lifespan, "should_exit", False):
             raise Refused(heard.text() or "the app's start-up (lifespan) failed and said no more")
-        await self._listen()
         loop = asyncio.get_running_loop()
+        self._doors = make_doors(self.config, self._worker.words, loop)
+        await self._listen()
         loop.add_reader(self._worker.channel.fileno(), self._channel_readable)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
             loop.add_signal_handler(number, self.handle_exit, number, None)
@@ -67,9 +68,9 @@ class Server(uvicorn.Server):
     async def _listen(self) -> None:
         settings = self._worker.settings
         for listener in settings.listeners:
-            self.servers.append(await self._serve_on(listener.fd, self._protocols[0], self.config.ssl))
+            self.servers.append(await self._serve_on(listener.fd, self._doors.public, self.config.ssl))
         if settings.internal_fd is not None:
-            self.servers.append(await self._serve_on(settings.internal_fd, self._protocols[1], None))
+            self.servers.append(await self._serve_on(settings.internal_fd, self._doors.internal, None))
 
     async def _serve_on(self, fd: int, protocol: Any, tls: Any) -> Any:
         arguments = {"config": self.config, "server_state": self.server_state}
@@ -105,6 +106,7 @@ class Server(uvicorn.Server):
         beat = self._worker.beat_seconds()
         while not await self.on_tick(0):
             self._worker.beat()
+            self._doors.close_expired(self.server_state.connections)
             self._wake = loop.create_future()
             timer = loop.call_later(beat, self._wake_up)
             if not self.should_exit:

@@ -1,0 +1,35 @@
+"""Which protocol classes answer at which door, and where their requests are counted."""
+from typing import Any, Callable, NamedTuple
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from . import asgi_counting, ledger, uvicorn_counting
+from .contract import UPGRADED_CONNECTIONS
+from .uvicorn_keep_alive import ConnectionLoop
+
+
+class Doors(NamedTuple):
+    public: Any
+    internal: Any
+    close_expired: Callable[[Any], None]  # connections that were idle for too long; to be called once a second
+
+
+def make_doors(config: Any, words: Any, loop: Any) -> Doors:
+    """In the worker, once its loop is there: around its own scoreboard."""
+    visitors, calls = ledger.of_visitors(words), ledger.of_calls(words)
+    connection_loop = ConnectionLoop(loop)
+    protocol = config.http_protocol_class
+    if uvicorn_counting.can_count(protocol):
+        count = uvicorn_counting.Counting(protocol, words, visitors, calls, connection_loop)
+        if config.ws_protocol_class is not None:
+            config.ws_protocol_class = uvicorn_counting.counting_websocket(config.ws_protocol_class, words, visitors)
+        return Doors(count.public, count.internal, connection_loop.close_expired)
+
+    # A class that we do not know (--server-option http=...) is counted around the app, and keeps its own timers. The
+    # internal door has uvicorn's own.
+    def upgraded(by: int) -> None:
+        words[UPGRADED_CONNECTIONS] += by
+
+    count = uvicorn_counting.Counting(AutoHTTPProtocol, words, visitors, calls, connection_loop)
+    config.loaded_app = asgi_counting.CountingApp(config.loaded_app, visitors, None, upgraded)
+    return Doors(protocol, count.internal, connection_loop.close_expired)
