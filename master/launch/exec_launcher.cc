@@ -1,5 +1,6 @@
 #include "master/launch/exec_launcher.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <cerrno>
 
@@ -42,6 +43,13 @@ SpawnRequest request_for(const ExecOptions& options, const std::string& notify_a
   request.says_listen_pid = true;
   return request;
 }
+
+// O_NONBLOCK belongs to the socket, not to the descriptor, so it is shared with the child. A simple program that calls
+// accept() expects to wait there, as it does under systemd (NonBlocking=no); one with a loop sets the flag itself.
+void make_blocking(const std::vector<InheritedListener>& listeners) {
+  for (const InheritedListener& each : listeners)
+    if (const int flags = ::fcntl(each.fd, F_GETFL); flags >= 0) ::fcntl(each.fd, F_SETFL, flags & ~O_NONBLOCK);
+}
 }  // namespace
 
 Result<std::unique_ptr<ExecLauncher>> ExecLauncher::create(uv_loop_t* loop, Orphans& orphans, ExecOptions options) {
@@ -49,6 +57,7 @@ Result<std::unique_ptr<ExecLauncher>> ExecLauncher::create(uv_loop_t* loop, Orph
   auto socket = NotifySocket::open(
       loop, [self = launcher.get()](const ucred& sender, const Result<Message>& m) { self->heard(sender, m); });
   if (!socket) return socket.error();
+  make_blocking(launcher->options_.listeners);
   launcher->notify_ = std::move(*socket);
   if (launcher->options_.child.output == OutputRoute::relay) {
     auto output = WorkerOutput::open(loop, launcher->options_.child, "");

@@ -6,8 +6,7 @@ import sys
 
 if len(sys.argv) > 1 and sys.argv[1] == "exit":
     sys.exit(int(sys.argv[2]))
-listener = socket.socket(fileno=3)
-listener.setblocking(True)
+listener = socket.socket(fileno=3)  # blocking, as it came
 while True:
     client, _ = listener.accept()
     client.recv(65536)

@@ -5,6 +5,7 @@ run_asgi() is called when it begins, send() for each message of its answer, and 
 when the answer is written. Those are plain calls, not coroutines around the app's: an ASGI wrapper costs three times
 as much. What has no such cycle is counted by asgi_counting.
 """
+import functools
 import sys
 from typing import Any, Callable, List, Optional, Tuple
 
@@ -83,6 +84,7 @@ def _counting_protocol(protocol_class: Any, words: Any, begin: Callable[[Any], N
         moult_running: Any = None  # the cycle that the app is answering, or the last one
         moult_begin = staticmethod(begin)
 
+        @functools.wraps(protocol_class.__init__)  # whose signature tells what this version wants
         def __init__(self, *arguments: Any, **named: Any) -> None:
             named["_loop"] = connection_loop
             super().__init__(*arguments, **named)
