@@ -16,8 +16,9 @@ struct ListenerOptions {
   BindAddress default_bind = TcpAddress{"127.0.0.1", 8000};  // if there is neither a -b nor a passed socket
   SocketOptions socket;
   // How long an address that is in use is asked for again. The workers of a killed master hold it until they have
-  // noticed (well under a second), and whoever restarts it is faster than that.
-  std::chrono::milliseconds patience{1500};
+  // noticed (well under a second, but seconds on a machine that is short of everything), and whoever restarts it is
+  // faster than that. gunicorn's five retries, a second each.
+  std::chrono::milliseconds patience{5000};
 };
 
 struct ListenerDescription {

@@ -1,7 +1,15 @@
 #include "master/report/event_log.h"
+
+#include <unistd.h>
 namespace moult {
+namespace {
+Result<Output> output_named(const std::string& path) {
+  return path == "-" ? Output::duplicate_of(STDOUT_FILENO) : Output::file(path);
+}
+}  // namespace
+
 Result<std::unique_ptr<EventLog>> EventLog::open(const EventLogOptions& options) {
-  auto file = Output::file(options.path);
+  auto file = output_named(options.path);
   if (!file) return file.error();
   auto writer = LineWriter::start(
       std::move(*file), {.say_dropped =

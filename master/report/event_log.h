@@ -11,7 +11,7 @@
 #include "master/report/line_writer.h"
 namespace moult {
 struct EventLogOptions {
-  std::string path;
+  std::string path;  // "-": stdout
   std::string instance;
   std::function<void(const std::string&)> trouble;  // one line for the log; any thread, until we are destroyed
 };

@@ -21,4 +21,8 @@ def strip_headers(headers: List[Tuple[bytes, bytes]]) -> None:
 
 
 def _call(name: Optional[bytes], at: Optional[bytes]) -> Dict[str, Optional[str]]:
-    return {"name": None if name is None else name.decode("latin-1"), "at": None if at is None else at.decode("latin-1")}
+    return {"name": _text(name), "at": _text(at)}
+
+
+def _text(value: Optional[bytes]) -> Optional[str]:
+    return None if value is None else value.decode("latin-1")
