@@ -15,6 +15,11 @@ int number_of(Signal signal) {
   }
   return SIGKILL;
 }
+std::string trouble_with(const Worker& worker, const Exit& exit, bool crashed) {
+  std::string text = describe(exit);
+  if (!exit.cause.empty()) text += (exit.stage.empty() ? "\n" : ": ") + exit.cause;
+  return crashed && worker.slot ? "worker " + std::to_string(*worker.slot) + " crashed: " + text : text;
+}
 }  // namespace
 
 // One launched worker, and what is known of it beyond the pool's record.
@@ -227,10 +232,7 @@ void Supervisor::gone(WorkerId id, Exit exit) {
 
   const bool failed_boot = !booted && (worker.state == WorkerState::booting || too_slow);
   const bool crashed = booted && worker.state == WorkerState::serving;
-  if (failed_boot || crashed)
-    trouble_ = {worker.generation, worker.slot,
-                moult::describe(exit) + (exit.cause.empty() ? "" : (exit.stage.empty() ? "\n" : ": ") + exit.cause),
-                now()};
+  if (failed_boot || crashed) trouble_ = {worker.generation, worker.slot, trouble_with(worker, exit, crashed), now()};
   tell([&](WorkerObserver& o) { failed_boot ? o.boot_failed(worker, exit) : o.worker_gone(worker, exit); });
   pool_.post(WorkerGone{id});
 }

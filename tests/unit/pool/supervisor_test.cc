@@ -122,7 +122,7 @@ TEST_F(SupervisorTest, ACrashedWorkerIsReplacedAndItsCauseIsShown) {
   exits(1, 7);
   EXPECT_THAT(launcher.said, ElementsAre("launch 3"));
   EXPECT_THAT(notes.notes, ElementsAre("gone 1"));
-  EXPECT_EQ(supervisor->describe().boot_error, "exited with status 7");
+  EXPECT_EQ(supervisor->describe().boot_error, "worker 0 crashed: exited with status 7");
 }
 
 TEST_F(SupervisorTest, AReloadIsFinishedWhenEverySlotServesTheNewCodeAndNobodyNewCanMeetTheOld) {
