@@ -14,7 +14,7 @@ from .contract import OPEN_CONNECTIONS, UPGRADED_CONNECTIONS
 from .scheduled_call import OUR_PREFIX, mark_scope, strip_headers
 from .uvicorn_keep_alive import ConnectionLoop, IdleTimer
 
-_UNSETTLED_SECONDS = 0.05  # how often a connection whose client reads slowly is looked at again
+_SETTLE_SECONDS = 0.02  # how late a request may be seen to be finished, where its last bytes are queued
 _NONE_OF_OURS = (OUR_PREFIX,)  # greater than every header before ours in the alphabet, smaller than ours
 
 
@@ -100,7 +100,6 @@ def _counting_protocol(protocol_class: Any, words: Any, begin: Callable[[Any], N
             super().connection_lost(exc)
 
         def on_response_complete(self) -> None:
-            # uvloop writes at the end of the loop's turn, and a slow client takes longer still.
             if self.transport.get_write_buffer_size():
                 settle(self.transport, finish, self.moult_running)
             else:
@@ -139,14 +138,16 @@ def counting_websocket(protocol_class: Any, words: Any, visitors: ledger.Ledger)
 
 
 def _settling(connection_loop: ConnectionLoop) -> Callable[[Any, Callable[[Any], None], Any], None]:
-    """For answers that are complete, but not yet all with the kernel: one look a turn of the loop for all of them."""
+    """For answers that are complete, but not yet all with the kernel: a look now and then for all of them.
+
+    On uvloop that is every answer: it writes at the end of the loop's turn. So not one callback an answer.
+    """
     waiting: List[Tuple[Any, Callable[[Any], None], Any]] = []
-    loop = connection_loop.whole
-    call_soon = loop.call_soon
+    call_later = connection_loop.whole.call_later
 
     def later(transport: Any, finish: Callable[[Any], None], key: Any) -> None:
         if not waiting:
-            call_soon(look)
+            call_later(_SETTLE_SECONDS, look)
         waiting.append((transport, finish, key))
 
     def look() -> None:
@@ -158,6 +159,6 @@ def _settling(connection_loop: ConnectionLoop) -> Callable[[Any, Callable[[Any],
             else:
                 finish(key)
         if waiting:
-            loop.call_later(_UNSETTLED_SECONDS, look)
+            call_later(_SETTLE_SECONDS, look)
 
     return later
