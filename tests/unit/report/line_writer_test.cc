@@ -70,20 +70,19 @@ TEST(LineWriter, SaysHowManyLinesItDroppedWhenThePipeIsReadAgain) {
 }
 
 TEST(LineWriter, LeavesAThreadBehindThatWaitsInWrite) {
-  // poll() says that this eventfd can be written, and the second write() of this value waits until it is read.
+  // An eventfd adds up what is written. poll() says of this one that it can be written to, yet the number that a line
+  // of eight bytes is would overflow it: so write() waits until it is read.
   const UniqueFd stuck(::eventfd(0, EFD_CLOEXEC));
-  const std::string value = "AAAAAAA\xf0";
-  pollfd has_a_value{stuck.get(), POLLIN, 0};
+  ASSERT_EQ(::eventfd_write(stuck.get(), ~eventfd_t{0} - 15), 0);
   const auto begin = Clock::now();
   {
     const auto writer = start(Output::duplicate_of(stuck.get()), saying_dropped(std::chrono::milliseconds(50)));
-    writer->write(value);
-    ASSERT_EQ(::poll(&has_a_value, 1, 30'000), 1);
-    writer->write(value);
+    writer->write("AAAAAAA\n");
   }
   EXPECT_LT(Clock::now() - begin, generous);
   eventfd_t read = 0;
   ASSERT_EQ(::eventfd_read(stuck.get(), &read), 0);  // lets the thread go on, and end
+  pollfd has_a_value{stuck.get(), POLLIN, 0};
   EXPECT_EQ(::poll(&has_a_value, 1, 30'000), 1);
 }
 

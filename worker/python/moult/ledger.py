@@ -18,6 +18,8 @@ class Ledger(NamedTuple):
     is_long: Callable[[Hashable], None]
     finish: Callable[[Hashable], None]
     server_error: Callable[[], None]
+    # For an adapter that is not told of each chunk: makes long, of those in flight, what the function says streams.
+    find_streams: Callable[[Callable[[Any], bool]], None]
 
 
 def of_visitors(words: Any) -> Ledger:
@@ -65,7 +67,11 @@ def of_visitors(words: Any) -> Ledger:
         finished += 1
         words[REQUESTS_FINISHED] = finished
 
-    return Ledger(begin, is_long, finish, lambda: _one_more_5xx(words))
+    def find_streams(streams: Callable[[Any], bool]) -> None:
+        for key in [key for key in plain if streams(key)]:
+            is_long(key)
+
+    return Ledger(begin, is_long, finish, lambda: _one_more_5xx(words), find_streams)
 
 
 def of_calls(words: Any) -> Ledger:
@@ -81,7 +87,7 @@ def of_calls(words: Any) -> Ledger:
             running.remove(key)
             words[CALLS_FINISHED] += 1
 
-    return Ledger(begin, lambda key: None, finish, lambda: _one_more_5xx(words))
+    return Ledger(begin, lambda key: None, finish, lambda: _one_more_5xx(words), lambda streams: None)
 
 
 def thread_safe(ledger: Ledger, lock: threading.Lock) -> Ledger:

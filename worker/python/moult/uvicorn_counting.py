@@ -1,13 +1,14 @@
 """Where uvicorn's requests are counted: subclasses of its own protocol classes, old and new.
 
 Each request passes, in both HTTP implementations and in every version since 0.17, through one RequestResponseCycle:
-run_asgi() is called when it begins, send() for each message of its answer, and the protocol's on_response_complete()
-when the answer is written. Those are plain calls, not coroutines around the app's: an ASGI wrapper costs three times
-as much. What has no such cycle is counted by asgi_counting.
+run_asgi() is called when it begins, and the protocol's on_response_complete() when its answer is written. Those are
+plain calls; a coroutine around the app's, and one more call for each message that it sends, would cost three times as
+much. So what is rarely wanted is looked for when it is: 5xx in the table of status lines, streams by the server's turn.
+What has no such cycle is counted by asgi_counting.
 """
 import functools
 import sys
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
 from . import ledger
 from .contract import OPEN_CONNECTIONS, UPGRADED_CONNECTIONS
@@ -16,6 +17,7 @@ from .uvicorn_keep_alive import ConnectionLoop, IdleTimer
 
 _SETTLE_SECONDS = 0.02  # how late a request may be seen to be finished, where its last bytes are queued
 _NONE_OF_OURS = (OUR_PREFIX,)  # greater than every header before ours in the alphabet, smaller than ours
+_STATUS_TABLES = ("STATUS_LINE", "STATUS_PHRASES")  # of httptools and of h11: status to bytes
 
 
 def cycle_module(protocol: Any) -> Optional[Any]:
@@ -29,7 +31,8 @@ def cycle_module(protocol: Any) -> Optional[Any]:
 
 def can_count(protocol: Any) -> bool:
     module = cycle_module(protocol)
-    return module is not None and not module.__name__.endswith("zttp_impl")
+    known = module is not None and any(hasattr(module, table) for table in _STATUS_TABLES)
+    return known and not module.__name__.endswith("zttp_impl")  # type: ignore[union-attr]  (never tried)
 
 
 class Counting:
@@ -37,52 +40,65 @@ class Counting:
 
     def __init__(self, protocol: Any, words: Any, visitors: ledger.Ledger, calls: ledger.Ledger,
                  connection_loop: ConnectionLoop) -> None:
-        def begin_visit(cycle: Any) -> None:
-            headers = cycle.scope["headers"]
-            if headers and max(headers) > _NONE_OF_OURS:  # one call in C; true for few requests
-                strip_headers(headers)
-            visitors.begin(cycle)
-
         def begin_call(cycle: Any) -> None:
             mark_scope(cycle.scope)
             calls.begin(cycle)
 
-        settle = _settling(connection_loop)
         module = cycle_module(protocol)
-        module.RequestResponseCycle = _counting_cycle(module.RequestResponseCycle, visitors)  # type: ignore
-        self.public = _counting_protocol(protocol, words, begin_visit, visitors.finish, settle, connection_loop)
-        self.internal = _counting_protocol(protocol, words, begin_call, calls.finish, settle, connection_loop)
+        _count_5xx(module, visitors.server_error)
+        module.RequestResponseCycle = _counting_cycle(module.RequestResponseCycle)  # type: ignore[union-attr]
+        self.public = _counting_protocol(protocol, words, visitors.begin, visitors.finish, connection_loop)
+        self.internal = _counting_protocol(protocol, words, begin_call, calls.finish, connection_loop)
+        self.internal.moult_strip = staticmethod(lambda headers: None)
 
 
-def _counting_cycle(cycle_class: Any, visitors: ledger.Ledger) -> Any:
-    run_asgi, send = cycle_class.run_asgi, cycle_class.send
-    is_long, server_error = visitors.is_long, visitors.server_error
+def is_streaming(cycle: Any) -> bool:
+    """Of a request that is in flight. For Ledger.find_streams()."""
+    return getattr(cycle, "response_started", False)
+
+
+def _count_5xx(module: Any, server_error: Callable[[], None]) -> None:
+    """The server looks each status up in a table; in ours the 5xx are missing, and a dict can say what is missed."""
+    for name in _STATUS_TABLES:
+        if hasattr(module, name):
+            whole: Dict[int, bytes] = getattr(module, name)
+
+            class Table(dict):  # type: ignore[type-arg]
+                def __missing__(self, status: int) -> bytes:
+                    server_error()
+                    return whole[status]
+
+            setattr(module, name, Table((status, text) for status, text in whole.items() if status < 500))
+
+
+def _counting_cycle(cycle_class: Any) -> Any:
+    run_asgi = cycle_class.run_asgi
 
     class CountingCycle(cycle_class):  # type: ignore[misc]
         def run_asgi(self, app: Any) -> Any:
             protocol = self.on_response.__self__
             protocol.moult_running = self
+            headers = self.scope["headers"]
+            if headers and max(headers) > _NONE_OF_OURS:  # one call in C; true for few requests
+                protocol.moult_strip(headers)
             protocol.moult_begin(self)
             return run_asgi(self, app)
-
-        def send(self, message: Any) -> Any:
-            if message["type"] == "http.response.body":
-                if message.get("more_body"):
-                    is_long(self)
-            elif message.get("status", 0) >= 500:
-                server_error()
-            return send(self, message)
 
     return CountingCycle
 
 
 def _counting_protocol(protocol_class: Any, words: Any, begin: Callable[[Any], None], finish: Callable[[Any], None],
-                       settle: Callable[..., None], connection_loop: ConnectionLoop) -> Any:
+                       connection_loop: ConnectionLoop) -> Any:
     response_complete = protocol_class.on_response_complete
+    settling: List[Any] = []  # cycles that are complete, but whose last bytes may still be queued
+    settle_soon = _settling(settling, finish, connection_loop)
+    # uvloop writes at the end of the loop's turn, so there it is no use to look before.
+    writes_at_once = not type(connection_loop.whole).__module__.startswith("uvloop")
 
     class CountingProtocol(protocol_class):  # type: ignore[misc]
         moult_running: Any = None  # the cycle that the app is answering, or the last one
         moult_begin = staticmethod(begin)
+        moult_strip = staticmethod(strip_headers)
 
         @functools.wraps(protocol_class.__init__)  # whose signature tells what this version wants
         def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -100,16 +116,39 @@ def _counting_protocol(protocol_class: Any, words: Any, begin: Callable[[Any], N
             super().connection_lost(exc)
 
         def on_response_complete(self) -> None:
-            if self.transport.get_write_buffer_size():
-                settle(self.transport, finish, self.moult_running)
-            else:
+            if writes_at_once and not self.transport.get_write_buffer_size():
                 finish(self.moult_running)
+            else:
+                if not settling:
+                    settle_soon()
+                settling.append(self.moult_running)
             response_complete(self)
 
     for name in ("handle_upgrade", "handle_websocket_upgrade"):
         if hasattr(protocol_class, name):
             setattr(CountingProtocol, name, _stripped_upgrade(getattr(protocol_class, name)))
     return CountingProtocol
+
+
+def _settling(settling: List[Any], finish: Callable[[Any], None], connection_loop: ConnectionLoop) -> Callable[[], Any]:
+    """One look for all that were completed since, not one callback an answer."""
+    call_later = connection_loop.whole.call_later
+
+    def look() -> None:
+        looked_at = settling[:]
+        settling.clear()
+        for cycle in looked_at:
+            if cycle.transport.get_write_buffer_size():
+                settling.append(cycle)
+            else:
+                finish(cycle)
+        if settling:
+            settle_soon()
+
+    def settle_soon() -> None:
+        call_later(_SETTLE_SECONDS, look)
+
+    return settle_soon
 
 
 def _stripped_upgrade(handle: Any) -> Any:
@@ -135,30 +174,3 @@ def counting_websocket(protocol_class: Any, words: Any, visitors: ledger.Ledger)
             super().connection_lost(exc)
 
     return CountingWebSocket
-
-
-def _settling(connection_loop: ConnectionLoop) -> Callable[[Any, Callable[[Any], None], Any], None]:
-    """For answers that are complete, but not yet all with the kernel: a look now and then for all of them.
-
-    On uvloop that is every answer: it writes at the end of the loop's turn. So not one callback an answer.
-    """
-    waiting: List[Tuple[Any, Callable[[Any], None], Any]] = []
-    call_later = connection_loop.whole.call_later
-
-    def later(transport: Any, finish: Callable[[Any], None], key: Any) -> None:
-        if not waiting:
-            call_later(_SETTLE_SECONDS, look)
-        waiting.append((transport, finish, key))
-
-    def look() -> None:
-        looked_at = waiting[:]
-        waiting.clear()
-        for transport, finish, key in looked_at:
-            if transport.get_write_buffer_size():
-                waiting.append((transport, finish, key))
-            else:
-                finish(key)
-        if waiting:
-            call_later(_SETTLE_SECONDS, look)
-
-    return later

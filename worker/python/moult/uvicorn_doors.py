@@ -11,7 +11,8 @@ from .uvicorn_keep_alive import ConnectionLoop
 class Doors(NamedTuple):
     public: Any
     internal: Any
-    close_expired: Callable[[Any], None]  # connections that were idle for too long; to be called once a second
+    # To be called in each turn of the server, with the server's connections: closes what was idle for too long, finds streams.
+    look: Callable[[Any], None]
 
 
 def make_doors(config: Any, words: Any, loop: Any) -> Doors:
@@ -19,11 +20,16 @@ def make_doors(config: Any, words: Any, loop: Any) -> Doors:
     visitors, calls = ledger.of_visitors(words), ledger.of_calls(words)
     connection_loop = ConnectionLoop(loop)
     protocol = config.http_protocol_class
+
+    def look(connections: Any) -> None:
+        connection_loop.close_expired(connections)
+        visitors.find_streams(uvicorn_counting.is_streaming)
+
     if uvicorn_counting.can_count(protocol):
         count = uvicorn_counting.Counting(protocol, words, visitors, calls, connection_loop)
         if config.ws_protocol_class is not None:
             config.ws_protocol_class = uvicorn_counting.counting_websocket(config.ws_protocol_class, words, visitors)
-        return Doors(count.public, count.internal, connection_loop.close_expired)
+        return Doors(count.public, count.internal, look)
 
     # A class that we do not know (--server-option http=...) is counted around the app, and keeps its own timers. The
     # internal door has uvicorn's own.
@@ -32,4 +38,4 @@ def make_doors(config: Any, words: Any, loop: Any) -> Doors:
 
     count = uvicorn_counting.Counting(AutoHTTPProtocol, words, visitors, calls, connection_loop)
     config.loaded_app = asgi_counting.CountingApp(config.loaded_app, visitors, None, upgraded)
-    return Doors(protocol, count.internal, connection_loop.close_expired)
+    return Doors(protocol, count.internal, look)

@@ -1,4 +1,4 @@
-"""Keep-alive for many connections with one look a second, instead of a timer a request.
+"""Keep-alive for many connections with one look a turn of the server, instead of a timer a request.
 
 uvicorn makes and cancels a timer of the event loop for every request, which costs it more than our counting does. The
 protocols ask for it with call_later() of the loop that they are given, so they are given one whose timers are a
@@ -40,7 +40,7 @@ def _clock() -> Any:
         return timer
 
     def close_expired(connections: Iterable[Any]) -> None:
-        """Called once a second by the server."""
+        """Called by the server in each of its turns."""
         nonlocal now
         before, now = now, time.monotonic()
         for connection in list(connections):

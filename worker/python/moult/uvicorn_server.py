@@ -24,6 +24,7 @@ _QUICK_SECONDS = 2.0  # for the app's own shutdown after INT or QUIT
 _FRESH_SECONDS = 1.0  # how long a retiring worker waits for the first request on a connection that it has accepted
 _WEBSOCKET_SPREAD_SECONDS = 2.0  # over which WebSockets are closed, so that their clients do not all return at once
 _LOOK_SECONDS = 0.05
+_BUSY_TURN_SECONDS = 0.25  # within which a stream is found to be one
 _DEADLINE_SHARE = 0.1  # of the time that is left, at most a second, is kept for the app's own shutdown
 
 logger = logging.getLogger("uvicorn.error")
@@ -101,14 +102,14 @@ class Server(uvicorn.Server):
             self._wake.set_result(None)
 
     async def main_loop(self) -> None:
-        """One turn a second (uvicorn's has ten), and at once when told to go."""
+        """A turn a second, four while something is in flight (uvicorn's has ten), and at once when told to go."""
         loop = asyncio.get_running_loop()
         beat = self._worker.beat_seconds()
         while not await self.on_tick(0):
             self._worker.beat()
-            self._doors.close_expired(self.server_state.connections)
+            self._doors.look(self.server_state.connections)
             self._wake = loop.create_future()
-            timer = loop.call_later(beat, self._wake_up)
+            timer = loop.call_later(min(beat, _BUSY_TURN_SECONDS) if self.server_state.tasks else beat, self._wake_up)
             if not self.should_exit:
                 await self._wake
             timer.cancel()
