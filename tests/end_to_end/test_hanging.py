@@ -69,9 +69,9 @@ def test_a_gthread_worker_that_is_busy_survives_and_a_sync_one_that_is_stuck_is_
                        "    time.sleep(float(environ['QUERY_STRING'] or 0))\n"
                        "    start_response('200 OK', [('Content-Type', 'text/plain')])\n"
                        "    return [str(os.getpid()).encode()]\n")
-    busy = start("-t", "1s", "-k", "gthread", "--threads", "2", "app:app", chdir=folder)
+    busy = start("-t", "2s", "-k", "gthread", "--threads", "2", "app:app", chdir=folder)
     before = busy.wait_serving(1)
-    assert int(fetch(busy.address, "/?3").text) == before[0]
+    assert int(fetch(busy.address, "/?5").text) == before[0]
     assert busy.stop() == 0
     stuck = start("-t", "1s", "--kill-after", "1s", "-k", "sync", "app:app", chdir=folder)
     before = stuck.wait_serving(1)

@@ -226,6 +226,9 @@ class Master:
         """A worker that serves."""
         return self.fork(slot).hello().ready()
 
+    def has_logged(self, text):
+        until(lambda: text in self.log(), "the log has %r" % text)
+
     def log(self):
         self.log_file.flush()
         with open(self.log_path, errors="replace") as file:

@@ -255,7 +255,7 @@ def test_end_of_the_channel_ends_the_worker_at_once(server, worker):
 def test_sigabrt_prints_every_stack_and_kills(server, worker, path):
     with Connection(server.port) as client:
         client.send(path)
-        time.sleep(0.2)
+        server.has_logged("held")
         os.kill(worker.pid, signal.SIGABRT)
         assert worker.gone(2) == -signal.SIGABRT
     log = server.log()

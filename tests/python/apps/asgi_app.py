@@ -38,6 +38,7 @@ async def http(scope, receive, send):
     if path == "/sleep":
         await asyncio.sleep(float(query))
     elif path == "/block":
+        print("held", flush=True)
         time.sleep(float(query))
     elif path == "/stuck":
         stuck_in_c()
@@ -72,6 +73,7 @@ async def http(scope, receive, send):
 def stuck_in_c():
     """Sleeps in C with the interpreter lock held: no Python code of this process runs meanwhile."""
     import ctypes
+    print("held", flush=True)
     ctypes.PyDLL(None).sleep(60)
 
 

@@ -15,6 +15,7 @@ def hello():
 
 @app.route("/sleep")
 def sleep():
+    print("held", flush=True)
     time.sleep(float(request.query_string))
     return "slept"
 

@@ -97,6 +97,9 @@ def _hosting(counting_class: Any, worker: Worker) -> Any:
             if poller is not None:
                 # gthread 20.1 polls for a second and does not notice that a signal came.
                 poller.register(self.PIPE[0], 1, lambda pipe: os.read(pipe, 64))
+                # It beats after each poll, and polls for a second or longer: too seldom for a short --timeout.
+                select, beat = poller.select, worker.beat_seconds()
+                poller.select = lambda timeout=None: select(beat if timeout is None else min(timeout, beat))
             super().run()
 
         def moult_ready(self) -> None:
