@@ -72,7 +72,7 @@ int worker_life(Channel channel, UniqueFd scoreboard_fd, const NativeSettings& s
   const auto app = preloaded ? Result<NativeApp>(*preloaded) : NativeApp::load(settings.app);
   if (!app) return last_words(channel, app.error());
   // Never destroyed: the app's own exit handlers may still use it.
-  static auto* const worker = new Worker(std::move(channel), *std::move(scoreboard), settings.worker, slot);
+  static auto* const worker = new ForkedWorker(std::move(channel), *std::move(scoreboard), settings.worker, slot);
   const auto status = app->run(*worker);
   return status ? *status : last_words(worker->channel(), status.error());
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "worker/worker.h"
+#include "worker/forked_worker.h"
 namespace moult {
 struct NativeSettings {
   pid_t master_pid = 0;

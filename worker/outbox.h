@@ -1,5 +1,5 @@
 #pragma once
-// What a worker wants to say to the master, in order, sent as the channel takes it. Owned by Worker.
+// What a worker wants to say to the master, in order, sent as the channel takes it. Owned by ForkedWorker.
 #include <cstddef>
 #include <cstdint>
 #include <deque>

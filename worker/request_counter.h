@@ -1,6 +1,6 @@
 #pragma once
-// Counts a C++ worker's requests into its scoreboard. Owned by Worker. Times are CLOCK_MONOTONIC nanoseconds, handed
-// in.
+// Counts a C++ worker's requests into its scoreboard. Owned by ForkedWorker. Times are CLOCK_MONOTONIC nanoseconds,
+// handed in.
 #include <cstddef>
 #include <cstdint>
 #include <map>

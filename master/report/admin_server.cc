@@ -46,19 +46,9 @@ std::string milliseconds(Duration duration) {
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
 }
 
-const char* reason_of(int status) {
-  switch (status) {
-    case 200: return "OK";
-    case 401: return "Unauthorized";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    default: return "Service Unavailable";
-  }
-}
-
 void send(mg_connection* connection, const AdminAnswer& answer, bool with_body) {
-  std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " " + reason_of(answer.status) +
-                     "\r\nContent-Type: " + answer.content_type +
+  std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " " +
+                     mg_get_response_code_text(connection, answer.status) + "\r\nContent-Type: " + answer.content_type +
                      "\r\nContent-Length: " + std::to_string(answer.body.size()) +
                      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff"
                      "\r\nContent-Security-Policy: default-src 'none'\r\nConnection: close\r\n";
@@ -79,6 +69,13 @@ int handle(mg_connection* connection) {
   const AdminAnswer said = answer(request, visible.rules, {snapshot.get(), since});
   send(connection, said, request.method != "HEAD");
   return said.status;
+}
+
+// What civetweb itself refuses: a request that is malformed, too large or too slow. Its own page is not thread-safe: it
+// takes the date from gmtime().
+int refuse(mg_connection* connection, int status, const char* /*message*/) {
+  send(connection, {status, "text/plain; charset=utf-8", "this is no request that moult understands\n"}, true);
+  return 0;  // said
 }
 
 // civetweb's own words ("cannot bind", a broken client) would go to stderr, blocking: we say what matters ourselves.
@@ -165,6 +162,7 @@ MadeContext make_context(const std::string& listening, void* user_data) {
                            nullptr};
   mg_callbacks callbacks{};
   callbacks.begin_request = handle;
+  callbacks.http_error = refuse;
   callbacks.log_message = swallow;
   mg_init_data init{&callbacks, user_data, options};
   unsigned code = 0;

@@ -76,7 +76,7 @@ TEST(LineWriter, LeavesAThreadBehindThatWaitsInWrite) {
   ASSERT_EQ(::eventfd_write(stuck.get(), ~eventfd_t{0} - 15), 0);
   const auto begin = Clock::now();
   {
-    const auto writer = start(Output::duplicate_of(stuck.get()), saying_dropped(std::chrono::milliseconds(50)));
+    const auto writer = start(Output::duplicate_of(stuck.get()), saying_dropped(std::chrono::milliseconds(500)));
     writer->write("AAAAAAA\n");
   }
   EXPECT_LT(Clock::now() - begin, generous);

@@ -1,4 +1,4 @@
-#include "worker/worker.h"
+#include "worker/forked_worker.h"
 
 #include <poll.h>
 
@@ -26,38 +26,40 @@ const char* text_of(const std::map<std::string, std::string, std::less<>>& texts
 }
 }  // namespace
 
-Worker::Worker(Channel channel, ScoreboardMemory scoreboard, WorkerSettings settings, unsigned slot)
+ForkedWorker::ForkedWorker(Channel channel, ScoreboardMemory scoreboard, WorkerSettings settings, unsigned slot)
     : channel_(std::move(channel)), scoreboard_(std::move(scoreboard)), settings_(std::move(settings)), slot_(slot) {}
 
-WorkerListener Worker::listener(std::size_t index) const {
+WorkerListener ForkedWorker::listener(std::size_t index) const {
   if (index >= settings_.listeners.size()) return {-1, "", ""};
   const auto& listener = settings_.listeners[index];
   return {listener.fd, listener.address.c_str(), listener.family.c_str()};
 }
 
-const char* Worker::server_option(const char* name) const { return text_of(settings_.server_options, name); }
-const char* Worker::setting(const char* name) const { return text_of(settings_.settings, name); }
+const char* ForkedWorker::server_option(const char* name) const { return text_of(settings_.server_options, name); }
+const char* ForkedWorker::setting(const char* name) const { return text_of(settings_.settings, name); }
 
-bool Worker::ready(WorkerDrain drain) { return say({{"READY", "1"}, {"DRAIN", drain_name(drain)}}); }
-bool Worker::stopping() { return say({{"STOPPING", "1"}}); }
-bool Worker::status(const char* text) { return say({{"STATUS", one_line(text)}}); }
-bool Worker::next_due(std::int64_t unix_seconds) { return say({{"NEXT_DUE", std::to_string(unix_seconds)}}); }
+bool ForkedWorker::ready(WorkerDrain drain) { return say({{"READY", "1"}, {"DRAIN", drain_name(drain)}}); }
+bool ForkedWorker::stopping() { return say({{"STOPPING", "1"}}); }
+bool ForkedWorker::status(const char* text) { return say({{"STATUS", one_line(text)}}); }
+bool ForkedWorker::next_due(std::int64_t unix_seconds) { return say({{"NEXT_DUE", std::to_string(unix_seconds)}}); }
 
-void Worker::heartbeat() {
+void ForkedWorker::heartbeat() {
   scoreboard_.write(ScoreboardField::heartbeat_ns, now_ns());
   outbox_.flush();  // what could not be sent for want of memory or fds is tried again here
 }
 
-WorkerContext::Request Worker::request_started(Caller caller) { return requests_.started(caller, now_ns()); }
+WorkerContext::Request ForkedWorker::request_started(Caller caller) { return requests_.started(caller, now_ns()); }
 
-void Worker::request_finished(Request request, int http_status) { requests_.finished(request, http_status, now_ns()); }
+void ForkedWorker::request_finished(Request request, int http_status) {
+  requests_.finished(request, http_status, now_ns());
+}
 
-void Worker::connections(std::size_t open, std::size_t upgraded) {
+void ForkedWorker::connections(std::size_t open, std::size_t upgraded) {
   scoreboard_.write(ScoreboardField::open_connections, open);
   scoreboard_.write(ScoreboardField::upgraded_connections, upgraded);
 }
 
-std::uint64_t Worker::hand_over(int fd) {
+std::uint64_t ForkedWorker::hand_over(int fd) {
   if (gone_ || outbox_.size() >= max_waiting_messages) return 0;
   const ConnectionId id{last_connection_ + 1};
   UniqueFd kept(fd);
@@ -70,15 +72,15 @@ std::uint64_t Worker::hand_over(int fd) {
   return id.value;
 }
 
-bool Worker::say(Message message, ConnectionId connection) {
+bool ForkedWorker::say(Message message, ConnectionId connection) {
   const bool taken = outbox_.put(std::move(message), connection) != 0;
   outbox_.flush();
   return taken;
 }
 
-short Worker::channel_events() const { return static_cast<short>(POLLIN | (outbox_.blocked() ? POLLOUT : 0)); }
+short ForkedWorker::channel_events() const { return static_cast<short>(POLLIN | (outbox_.blocked() ? POLLOUT : 0)); }
 
-WorkerMessage Worker::next_message() {
+WorkerMessage ForkedWorker::next_message() {
   outbox_.flush();
   while (true) {
     if (!adoptions_.empty() && outbox_.last_sent() >= adoptions_.front().acknowledgement) {
@@ -100,7 +102,7 @@ WorkerMessage Worker::next_message() {
 }
 
 // Connections that the master did not acknowledge are the app's again, one a call; then the end is said once.
-WorkerMessage Worker::after_the_end() {
+WorkerMessage ForkedWorker::after_the_end() {
   if (!returned_.empty()) {
     const auto [id, fd] = std::pair(returned_.back().first, returned_.back().second.release());
     returned_.pop_back();
@@ -111,7 +113,7 @@ WorkerMessage Worker::after_the_end() {
 }
 
 // Unknown keys and unreadable messages are passed over: a master that says more than this worker knows is newer.
-WorkerMessage Worker::understand(Received& received) {
+WorkerMessage ForkedWorker::understand(Received& received) {
   if (!received.message) return {};
   const Message& message = *received.message;
   if (message.has("RETIRE")) {
@@ -131,7 +133,7 @@ WorkerMessage Worker::understand(Received& received) {
 }
 
 // A descriptor that was lost on the way is declined like one that is not wanted: the master still has its own.
-void Worker::adopt(ConnectionId id, Received& received) {
+void ForkedWorker::adopt(ConnectionId id, Received& received) {
   if (!takes_connections_ || received.fds.size() != 1) {
     outbox_.put(Message{}.add("DECLINED", id.value));
     return outbox_.flush();

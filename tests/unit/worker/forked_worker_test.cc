@@ -1,4 +1,4 @@
-#include "worker/worker.h"
+#include "worker/forked_worker.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct Under {
                2) {}
   ScoreboardMemory scoreboard = *ScoreboardMemory::create();
   Channel master;
-  Worker worker;
+  ForkedWorker worker;
 };
 
 struct WorkerOverAChannel : testing::Test, Under {

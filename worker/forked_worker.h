@@ -27,12 +27,12 @@ struct WorkerSettings {
   std::map<std::string, std::string, std::less<>> settings;  // the scalar ones, as text; null ones are absent
 };
 
-class Worker final : public WorkerContext {
+class ForkedWorker final : public WorkerContext {
  public:
-  Worker(Channel, ScoreboardMemory, WorkerSettings, unsigned slot);
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
-  ~Worker() = default;
+  ForkedWorker(Channel, ScoreboardMemory, WorkerSettings, unsigned slot);
+  ForkedWorker(const ForkedWorker&) = delete;
+  ForkedWorker& operator=(const ForkedWorker&) = delete;
+  ~ForkedWorker() = default;
 
   Channel& channel() { return channel_; }  // for last words, past what waits to be sent
 
