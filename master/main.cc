@@ -15,6 +15,7 @@
 #include "master/control/client_commands.h"
 #include "master/control/signals.h"
 #include "master/instance.h"
+#include "master/launch/open_files.h"
 namespace moult {
 namespace {
 constexpr int cannot_run = 1, bad_usage = 2;
@@ -84,6 +85,7 @@ int choose(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   moult::block_signals_early();
+  moult::open_standard_descriptors();
   try {
     return moult::choose(argc, argv);
   } catch (const std::exception& error) {  // out of memory, at the most: rooms answer with Results

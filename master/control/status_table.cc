@@ -88,8 +88,8 @@ std::string boot_error(const json& status) {
   if (!error.is_string() || error.get_ref<const std::string&>().empty()) return "";
   std::string shown = harmless(error.get<std::string>());
   shown.erase(shown.find_last_not_of(" \n") + 1);
-  if (shown.find('\n') == std::string::npos) return "boot error: " + shown + '\n';
-  std::string lines = "boot error:\n  ";
+  if (shown.find('\n') == std::string::npos) return "last trouble: " + shown + '\n';
+  std::string lines = "last trouble:\n  ";
   for (const char c : shown) lines += c == '\n' ? "\n  " : std::string(1, c);
   return lines + '\n';
 }

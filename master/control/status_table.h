@@ -6,6 +6,6 @@
 #include <string>
 namespace moult {
 // `width`: columns of the terminal; zero: not a terminal, no bound. Where the table is wider, columns are left out from
-// the right, but never slot, pid and state. A boot error is always shown in full.
+// the right, but never slot, pid and state. The last trouble is always shown in full.
 std::string status_table(const nlohmann::json& status, std::size_t width);
 }  // namespace moult

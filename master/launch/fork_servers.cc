@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -100,7 +101,8 @@ std::unique_ptr<WorkerLink> ForkServers::launch(const Spawn& spawn, const LinkEv
 std::optional<Exit> ForkServers::start(const Spawn& spawn, ChannelLink& link) {
   ForkServer* server = find(spawn.generation);
   if (!server || !server->loaded()) return launch_failure("fork", 0, "its generation has no fork server");
-  if (!room_for_a_launch()) return launch_failure("open files", EMFILE);
+  const auto awaited = std::ranges::count_if(launched_, [](const auto& each) { return each.second.link->pid() == 0; });
+  if (!room_for_a_launch(static_cast<std::size_t>(awaited))) return launch_failure("open files", EMFILE);
   auto pair = Channel::pair();
   if (!pair) return launch_failure("socketpair", pair.error().code);
   auto board = ScoreboardMemory::create();

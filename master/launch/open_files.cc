@@ -14,12 +14,18 @@ std::optional<rlim_t> raise_open_files() {
   return before;
 }
 
+void open_standard_descriptors() {
+  int opened = 0;
+  while (opened >= 0 && opened <= STDERR_FILENO) opened = ::open("/dev/null", O_RDWR);  // the lowest that is free
+  if (opened > STDERR_FILENO) ::close(opened);
+}
+
 // The kernel gives the lowest free number, so that number says how many are taken.
-bool room_for_a_launch() {
+bool room_for_a_launch(std::size_t promised) {
   rlimit limit{};
   const UniqueFd lowest_free(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
   const rlim_t taken = lowest_free ? static_cast<rlim_t>(lowest_free.get()) : limit.rlim_cur;
-  return taken + descriptors_for_a_launch + descriptors_kept_free <= limit.rlim_cur;
+  return taken + promised + descriptors_for_a_launch + descriptors_kept_free <= limit.rlim_cur;
 }
 }  // namespace moult

@@ -5,8 +5,15 @@
 namespace moult {
 namespace {
 using Actions = std::vector<PoolAction>;
+enum class Blame { code, machine };  // for a boot that failed
 
 Backoff& backoff_of(Pool& pool, const Worker& w) { return w.slot ? pool.slots.at(*w.slot) : pool.spare_boots; }
+
+// Asked for once more: whoever still lives is killed now.
+void stop_at_once(Pool& pool, MonotonicTime now) {
+  for (Worker& w : pool.workers)
+    if (w.deadline != never) w.deadline = now;
+}
 
 void stop_quickly(Goal& goal) {
   if (goal.mode == Mode::finished) return;
@@ -47,23 +54,33 @@ void count_against_candidate(Pool& pool, Generation generation, const PoolPolicy
   goal.exit_code = 3;
 }
 
-void on_boot_failed(Pool& pool, const Worker& w, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
+bool anybody_lives(const Pool& pool) {
+  return std::ranges::any_of(
+      pool.workers, [](const Worker& w) { return w.state == WorkerState::booting || w.state == WorkerState::serving; });
+}
+
+void on_boot_failed(Pool& pool, const Worker& w, Blame blame, const PoolPolicy& policy, MonotonicTime now,
+                    Actions& actions) {
   const bool old_one_serves = w.slot && in_slot(pool, *w.slot, WorkerState::serving);
   Backoff& boots = backoff_of(pool, w);
   boots = old_one_serves ? failed_unhurried(boots, policy.backoff, now, pool.random)
                          : failed(boots, policy.backoff, now, pool.random);
   Turn* turn = w.slot ? turn_of(pool, *w.slot) : nullptr;
   if (turn && turn->stage == TurnStage::replacing) turn->stage = TurnStage::recovering;
+  // With fewer workers the code may serve well. Where not even one can live, there is no room for it at all.
+  if (blame == Blame::machine && anybody_lives(pool)) return;
   count_against_candidate(pool, w.generation, policy, actions);
 }
 
-void on_gone(Pool& pool, WorkerId id, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
+void on_gone(Pool& pool, const WorkerGone& gone, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
+  const WorkerId id = gone.id;
   const Worker* found = find(pool, id);
   if (!found) return;
   const Worker w = *found;
   std::erase_if(pool.workers, [&](const Worker& each) { return each.id == id; });
   switch (w.state) {
-    case WorkerState::booting: return on_boot_failed(pool, w, policy, now, actions);
+    case WorkerState::booting:
+      return on_boot_failed(pool, w, gone.for_want_of_room ? Blame::machine : Blame::code, policy, now, actions);
     case WorkerState::spare:
     case WorkerState::serving: {
       Backoff& boots = backoff_of(pool, w);
@@ -82,7 +99,7 @@ void on_time(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions& a
   for (Worker& w : pool.workers) {
     const bool booted_in_vain = w.state == WorkerState::booting && now >= w.deadline;
     apply(w, TimePassed{}, policy, now, actions);
-    if (booted_in_vain) on_boot_failed(pool, w, policy, now, actions);
+    if (booted_in_vain) on_boot_failed(pool, w, Blame::code, policy, now, actions);
   }
 }
 
@@ -119,7 +136,10 @@ void absorb(Pool& pool, const PoolEvent& event, const PoolPolicy& policy, Monoto
                    if (goal.mode == Mode::serve || goal.mode == Mode::sleep) goal.mode = e.mode;
                  },
                  [&](Stop) { stop(goal, policy, now); },
-                 [&](StopQuickly) { stop_quickly(goal); },
+                 [&](StopQuickly) {
+                   if (goal.mode == Mode::quick) stop_at_once(pool, now);
+                   stop_quickly(goal);
+                 },
                  [&](ListenersClosed) {
                    if (goal.mode == Mode::last) goal.mode_until = now;
                  },
@@ -137,7 +157,7 @@ void absorb(Pool& pool, const PoolEvent& event, const PoolPolicy& policy, Monoto
                  [&](const WorkerHung& e) {
                    if (Worker* w = find(pool, e.id)) apply(*w, Hang{}, policy, now, actions);
                  },
-                 [&](const WorkerGone& e) { on_gone(pool, e.id, policy, now, actions); },
+                 [&](const WorkerGone& e) { on_gone(pool, e, policy, now, actions); },
                  [&](const Judged& e) {
                    if (Worker* w = find(pool, e.id)) w->decision = e.decision;
                  },

@@ -10,7 +10,7 @@
 //   delay    -> draining      stop_delay over: all but one retire
 //   draining -> last          the others are gone: CloseListeners, what still waits there goes to the last one
 //   last     -> finished      ListenersClosed (or its deadline): the last one retires; nobody is left
-//   any      -> quick         StopQuickly, or nothing ever booted: SIGTERM to all
+//   any      -> quick         StopQuickly, or nothing ever booted: SIGINT to all; once more: SIGKILL
 //   quick    -> finished      nobody is left
 //
 // Turn, at most one a slot; at most one of them is asking or granted:
@@ -110,7 +110,9 @@ struct WorkerHung {
   WorkerId id;
 };
 struct WorkerGone {
-  WorkerId id; /* Exit exit; unsigned handed_over */
+  WorkerId id;
+  // The machine had no room for it (descriptors, memory, processes): that says nothing about the code.
+  bool for_want_of_room = false;
 };
 struct Judged {
   WorkerId id;

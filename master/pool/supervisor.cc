@@ -1,5 +1,6 @@
 #include "master/pool/supervisor.h"
 
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -10,11 +11,17 @@ namespace {
 int number_of(Signal signal) {
   switch (signal) {
     case Signal::abort: return SIGABRT;
+    case Signal::interrupt: return SIGINT;
     case Signal::terminate: return SIGTERM;
     case Signal::kill: break;
   }
   return SIGKILL;
 }
+bool for_want_of_room(const Exit& exit) {
+  const bool never_lived = exit.pid == 0 && !exit.stage.empty();
+  return never_lived && (exit.error == EMFILE || exit.error == ENFILE || exit.error == ENOMEM || exit.error == EAGAIN);
+}
+
 std::string trouble_with(const Worker& worker, const Exit& exit, bool crashed) {
   std::string text = describe(exit);
   if (!exit.cause.empty()) text += (exit.stage.empty() ? "\n" : ": ") + exit.cause;
@@ -52,10 +59,14 @@ void Supervisor::start(unsigned workers) {
 void Supervisor::scale(unsigned workers) { pool_.post(ScaleTo{workers}); }
 
 void Supervisor::reload(std::function<void(const ReloadOutcome&)> finished) {
-  end_reload("superseded by a later reload");
   if (generations_.state().state == LoadState::ceased) return finished({false, "moult is stopping", {}});
+  // Who waits for an earlier reload now waits for this one: it loads what the earlier one would have loaded, or newer
+  // code.
+  PendingReload pending = std::exchange(reload_, std::nullopt).value_or(PendingReload{});
+  pending.finished.push_back(std::move(finished));
   generations_.post(Reload{});
-  reload_ = PendingReload{generations_.state().newest, std::move(finished)};
+  pending.generation = generations_.state().newest;
+  reload_ = std::move(pending);
 }
 
 void Supervisor::stop() {
@@ -234,7 +245,7 @@ void Supervisor::gone(WorkerId id, Exit exit) {
   const bool crashed = booted && worker.state == WorkerState::serving;
   if (failed_boot || crashed) trouble_ = {worker.generation, worker.slot, trouble_with(worker, exit, crashed), now()};
   tell([&](WorkerObserver& o) { failed_boot ? o.boot_failed(worker, exit) : o.worker_gone(worker, exit); });
-  pool_.post(WorkerGone{id});
+  pool_.post(WorkerGone{id, for_want_of_room(exit)});
 }
 
 // --- how a reload ends
@@ -251,13 +262,13 @@ void Supervisor::settle_reload() {
   }
   if (renewed < target(pool)) return;
   const PendingReload ended = std::move(*std::exchange(reload_, std::nullopt));
-  ended.finished({true, "", ended.generation});
+  for (const auto& finished : ended.finished) finished({true, "", ended.generation});
 }
 
 void Supervisor::end_reload(const std::string& error) {
   if (!reload_) return;
   const PendingReload ended = std::move(*std::exchange(reload_, std::nullopt));
-  ended.finished({false, error, ended.generation});
+  for (const auto& finished : ended.finished) finished({false, error, ended.generation});
 }
 
 std::string Supervisor::cause() const { return trouble_ ? trouble_->cause : "the new code did not come up"; }

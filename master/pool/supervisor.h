@@ -70,9 +70,8 @@ class Supervisor {
 
   void start(unsigned workers);  // loads the first generation
   void scale(unsigned workers);
-  void reload(
-      std::function<void(const ReloadOutcome&)> finished);  // a later reload supersedes: the earlier one hears so
-  void stop();                                              // graceful; again: no effect
+  void reload(std::function<void(const ReloadOutcome&)> finished);  // with a later one it ends together
+  void stop();                                                      // graceful; again: no effect
   void stop_quickly();
   void hung(WorkerId, const std::string& why);
   void listeners_closed();
@@ -86,7 +85,7 @@ class Supervisor {
   struct Attached;
   struct PendingReload {
     Generation generation;
-    std::function<void(const ReloadOutcome&)> finished;
+    std::vector<std::function<void(const ReloadOutcome&)>> finished;
   };
 
   void perform(const PoolAction&);

@@ -31,12 +31,16 @@ WorkerStep retire(Worker w, const WorkerTimeouts& t, MonotonicTime now) {
   step.actions.push_back(SendRetire{id, now + t.graceful});
   return step;
 }
+// To a server SIGINT is: do not wait for requests in flight. To any other program it is the end as well.
+WorkerStep interrupt(Worker w, const WorkerTimeouts& t, MonotonicTime now) {
+  return signalled(std::move(w), WorkerState::terminating, Signal::interrupt, now + t.kill_after, now);
+}
 WorkerStep quit(Worker w, const WorkerTimeouts& t, MonotonicTime now) {
   switch (w.state) {
     case WorkerState::booting:
     case WorkerState::spare:
     case WorkerState::serving:
-    case WorkerState::retiring: return terminate(std::move(w), t, now);
+    case WorkerState::retiring: return interrupt(std::move(w), t, now);
     case WorkerState::terminating:
     case WorkerState::aborting:
     case WorkerState::killed: break;

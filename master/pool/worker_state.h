@@ -9,7 +9,7 @@
 //   serving     -> retiring     RETIRE sent; drains until its deadline
 //   serving     -> aborting     hung; SIGABRT prints stacks
 //   retiring    -> terminating  deadline; SIGTERM
-//   the above   -> terminating  quick stop; SIGTERM (not aborting)
+//   the above   -> terminating  quick stop; SIGINT (not aborting)
 //   terminating -> killed       kill_after; SIGKILL
 //   aborting    -> killed       kill_after; SIGKILL
 //
@@ -46,7 +46,7 @@ struct Quit {};     // quick stop
 struct Hang {};
 using WorkerEvent = std::variant<Ready, Park, Assign, Retire, Abandon, Quit, Hang, TimePassed>;
 
-enum class Signal { abort, terminate, kill };
+enum class Signal { abort, interrupt, terminate, kill };
 struct Go {
   WorkerId id;
   unsigned slot;

@@ -40,10 +40,10 @@ TEST(StatusTable, LeavesColumnsOutFromTheRightWhereTheTerminalIsNarrow) {
 TEST(StatusTable, ShowsABootErrorInFull) {
   json status = two_workers();
   status["boot_error"] = "exited with status 1";
-  EXPECT_THAT(status_table(status, 20), EndsWith("\nboot error: exited with status 1\n"));
+  EXPECT_THAT(status_table(status, 20), EndsWith("\nlast trouble: exited with status 1\n"));
   status["boot_error"] = "Traceback:\n  File \"app.py\"\nValueError: no\n";
   EXPECT_THAT(status_table(status, 20),
-              EndsWith("\nboot error:\n  Traceback:\n    File \"app.py\"\n  ValueError: no\n"));
+              EndsWith("\nlast trouble:\n  Traceback:\n    File \"app.py\"\n  ValueError: no\n"));
 }
 
 TEST(StatusTable, LetsNoAppSteerTheTerminal) {
@@ -51,7 +51,7 @@ TEST(StatusTable, LetsNoAppSteerTheTerminal) {
   status["boot_error"] = "\x1b[2Jgone\r";
   status["name"] = "a\nb\x07";
   const std::string table = status_table(status, 0);
-  EXPECT_THAT(table, HasSubstr("boot error:  [2Jgone"));
+  EXPECT_THAT(table, HasSubstr("last trouble:  [2Jgone"));
   EXPECT_THAT(table, HasSubstr("name a b   pid"));
   EXPECT_THAT(table, Not(HasSubstr("\x1b")));
 }

@@ -167,13 +167,45 @@ TEST_F(SupervisorTest, AReloadToCodeThatCannotBootFailsWithItsCauseAndTheOldCode
   EXPECT_EQ(supervisor->describe().workers.at(0).generation, Generation{1});
 }
 
-TEST_F(SupervisorTest, ALaterReloadSupersedesAnEarlierOneWhichHearsSo) {
+TEST_F(SupervisorTest, WhoWaitsForAReloadThatALaterOneSupersedesHearsHowThatOneEnds) {
   serve(1);
-  std::optional<ReloadOutcome> first;
-  supervisor->reload([&](const ReloadOutcome& o) { first = o; });
-  supervisor->reload([](const ReloadOutcome&) {});
-  ASSERT_TRUE(first);
-  EXPECT_EQ(first->error, "superseded by a later reload");
+  std::vector<Generation> ended;
+  const auto note_end = [&](const ReloadOutcome& o) { ended.push_back(o.generation); };
+  supervisor->reload(note_end);
+  supervisor->reload(note_end);
+  EXPECT_THAT(ended, IsEmpty());
+  launcher.loads.loaded({3});
+  launcher.links.at({2}).ready({2}, Drain::close);
+  exits(1, 0);
+  EXPECT_THAT(ended, ElementsAre(Generation{3}, Generation{3}));
+}
+
+TEST_F(SupervisorTest, AQuickStopThatIsAskedForTwiceKills) {
+  serve(1);
+  supervisor->stop_quickly();
+  EXPECT_EQ(launcher.said.back(), "signal " + std::to_string(SIGINT) + " to 1");
+  supervisor->stop_quickly();
+  uv_run(&loop, UV_RUN_ONCE);
+  EXPECT_EQ(launcher.said.back(), "signal " + std::to_string(SIGKILL) + " to 1");
+}
+
+TEST_F(SupervisorTest, BootsThatFailForWantOfRoomDoNotCountAgainstTheCodeWhileOthersLive) {
+  supervisor->start(5);
+  launcher.loads.loaded({1});
+  const Exit no_room{.stage = "open files", .error = EMFILE};
+  for (std::uint64_t id = 2; id <= 5; ++id) launcher.links.at({id}).gone({id}, no_room);
+  EXPECT_FALSE(exit_code);
+  launcher.links.at({1}).ready({1}, Drain::close);
+  EXPECT_EQ(supervisor->describe().boot_error, "open files: Too many open files");
+}
+
+TEST_F(SupervisorTest, WhereNotEvenOneWorkerHasRoomItEndsWithExit3) {
+  supervisor->start(1);
+  launcher.loads.loaded({1});
+  const Exit no_room{.stage = "open files", .error = EMFILE};
+  launcher.links.at({1}).gone({1}, no_room);
+  launcher.links.at({2}).gone({2}, no_room);
+  EXPECT_EQ(exit_code, 3);
 }
 
 TEST_F(SupervisorTest, AStopRetiresTheWorkersDropsTheCodeAndEndsWithExit0) {

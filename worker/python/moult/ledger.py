@@ -6,7 +6,7 @@ variables are the fastest that Python has (a third less than attributes).
 """
 import threading
 from time import monotonic_ns
-from typing import Any, Callable, Dict, Hashable, NamedTuple, Set
+from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Set
 
 from .contract import (CALLS_FINISHED, CALLS_STARTED, LAST_VISITOR_ACTIVITY_NS, OLDEST_PLAIN_REQUEST_NS,
                        REQUESTS_FINISHED, REQUESTS_STARTED, RESPONSES_5XX)
@@ -20,6 +20,7 @@ class Ledger(NamedTuple):
     server_error: Callable[[], None]
     # For an adapter that is not told of each chunk: makes long, of those in flight, what the function says streams.
     find_streams: Callable[[Callable[[Any], bool]], None]
+    in_flight: Callable[[], List[Any]]
 
 
 def of_visitors(words: Any) -> Ledger:
@@ -71,7 +72,8 @@ def of_visitors(words: Any) -> Ledger:
         for key in [key for key in plain if streams(key)]:
             is_long(key)
 
-    return Ledger(begin, is_long, finish, lambda: _one_more_5xx(words), find_streams)
+    return Ledger(begin, is_long, finish, lambda: _one_more_5xx(words), find_streams,
+                  lambda: list(plain) + list(exempt))
 
 
 def of_calls(words: Any) -> Ledger:
@@ -87,7 +89,8 @@ def of_calls(words: Any) -> Ledger:
             running.remove(key)
             words[CALLS_FINISHED] += 1
 
-    return Ledger(begin, lambda key: None, finish, lambda: _one_more_5xx(words), lambda streams: None)
+    return Ledger(begin, lambda key: None, finish, lambda: _one_more_5xx(words), lambda streams: None,
+                  lambda: list(running))
 
 
 def thread_safe(ledger: Ledger, lock: threading.Lock) -> Ledger:

@@ -15,7 +15,8 @@ from .contract import OPEN_CONNECTIONS, UPGRADED_CONNECTIONS
 from .scheduled_call import OUR_PREFIX, mark_scope, strip_headers
 from .uvicorn_keep_alive import ConnectionLoop, IdleTimer
 
-_SETTLE_SECONDS = 0.02  # how late a request may be seen to be finished, where its last bytes are queued
+_SETTLE_SECONDS = 0.02  # how often an answer whose client reads slowly is looked at
+_UVLOOP_QUEUED_BYTES = 32 * 1024  # well below what the kernel takes at once of a connection that waited for an answer
 _NONE_OF_OURS = (OUR_PREFIX,)  # greater than every header before ours in the alphabet, smaller than ours
 _STATUS_TABLES = ("STATUS_LINE", "STATUS_PHRASES")  # of httptools and of h11: status to bytes
 
@@ -39,17 +40,39 @@ class Counting:
     """Makes the counting classes of one protocol class: `public`, and `internal` for the internal door."""
 
     def __init__(self, protocol: Any, words: Any, visitors: ledger.Ledger, calls: ledger.Ledger,
-                 connection_loop: ConnectionLoop) -> None:
-        def begin_call(cycle: Any) -> None:
-            mark_scope(cycle.scope)
-            calls.begin(cycle)
+                 connection_loop: ConnectionLoop, app: Any) -> None:
+        async def called(scope: Any, receive: Any, send: Any) -> None:
+            """The app as the internal door has it, and by which its requests are known."""
+            mark_scope(scope)
+            await app(scope, receive, send)
+
+        def finish_internal(cycle: Any) -> None:
+            calls.finish(cycle)
+            visitors.finish(cycle)  # above --server-option limit_concurrency=N uvicorn answers itself
 
         module = cycle_module(protocol)
         _count_5xx(module, visitors.server_error)
-        module.RequestResponseCycle = _counting_cycle(module.RequestResponseCycle)  # type: ignore[union-attr]
-        self.public = _counting_protocol(protocol, words, visitors.begin, visitors.finish, connection_loop)
-        self.internal = _counting_protocol(protocol, words, begin_call, calls.finish, connection_loop)
-        self.internal.moult_strip = staticmethod(lambda headers: None)
+        module.RequestResponseCycle = _counting_cycle(  # type: ignore[union-attr]
+            module.RequestResponseCycle, visitors.begin, calls.begin, called)  # type: ignore[union-attr]
+        running = _running(visitors, calls)
+        self.public = _counting_protocol(protocol, words, visitors.finish, running, connection_loop)
+        internal = _counting_protocol(protocol, words, finish_internal, running, connection_loop)
+
+        class InternalProtocol(internal):  # type: ignore[misc]
+            @functools.wraps(protocol.__init__)
+            def __init__(self, *arguments: Any, **named: Any) -> None:
+                super().__init__(*arguments, **named)
+                self.app = called
+
+        self.internal = InternalProtocol
+
+
+def _running(*ledgers: ledger.Ledger) -> Callable[[Any], List[Any]]:
+    """Of a connection with pipelined requests: those that began. Its own `cycle` is the last one that was read."""
+    def running(connection: Any) -> List[Any]:
+        begun = [cycle for one in ledgers for cycle in one.in_flight()]
+        return [cycle for cycle in begun if getattr(cycle, "transport", None) is connection.transport]
+    return running
 
 
 def is_streaming(cycle: Any) -> bool:
@@ -71,34 +94,34 @@ def _count_5xx(module: Any, server_error: Callable[[], None]) -> None:
             setattr(module, name, Table((status, text) for status, text in whole.items() if status < 500))
 
 
-def _counting_cycle(cycle_class: Any) -> Any:
+def _counting_cycle(cycle_class: Any, begin_visit: Callable[[Any], None], begin_call: Callable[[Any], None],
+                    called: Any) -> Any:
     run_asgi = cycle_class.run_asgi
 
     class CountingCycle(cycle_class):  # type: ignore[misc]
         def run_asgi(self, app: Any) -> Any:
-            protocol = self.on_response.__self__
-            protocol.moult_running = self
-            headers = self.scope["headers"]
-            if headers and max(headers) > _NONE_OF_OURS:  # one call in C; true for few requests
-                protocol.moult_strip(headers)
-            protocol.moult_begin(self)
+            if app is called:
+                begin_call(self)
+            else:
+                headers = self.scope["headers"]
+                if headers and max(headers) > _NONE_OF_OURS:  # one call in C; true for few requests
+                    strip_headers(headers)
+                begin_visit(self)
             return run_asgi(self, app)
 
     return CountingCycle
 
 
-def _counting_protocol(protocol_class: Any, words: Any, begin: Callable[[Any], None], finish: Callable[[Any], None],
-                       connection_loop: ConnectionLoop) -> Any:
+def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], None],
+                       running: Callable[[Any], List[Any]], connection_loop: ConnectionLoop) -> Any:
     response_complete = protocol_class.on_response_complete
-    settling: List[Any] = []  # cycles that are complete, but whose last bytes may still be queued
-    settle_soon = _settling(settling, finish, connection_loop)
-    # uvloop writes at the end of the loop's turn, so there it is no use to look before.
-    writes_at_once = not type(connection_loop.whole).__module__.startswith("uvloop")
+    settle_later = _settling(finish, connection_loop)
+    # uvloop writes at the end of the loop's turn: what is queued before that says nothing of the client.
+    on_uvloop = type(connection_loop.whole).__module__.startswith("uvloop")
+    queued_bytes = _UVLOOP_QUEUED_BYTES if on_uvloop else 0
 
     class CountingProtocol(protocol_class):  # type: ignore[misc]
-        moult_running: Any = None  # the cycle that the app is answering, or the last one
-        moult_begin = staticmethod(begin)
-        moult_strip = staticmethod(strip_headers)
+        pipeline: Any = ()  # h11 has none
 
         @functools.wraps(protocol_class.__init__)  # whose signature tells what this version wants
         def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -112,16 +135,18 @@ def _counting_protocol(protocol_class: Any, words: Any, begin: Callable[[Any], N
 
         def connection_lost(self, exc: Optional[Exception]) -> None:
             words[OPEN_CONNECTIONS] -= 1
-            finish(self.moult_running)
+            for cycle in running(self) if self.pipeline else (self.cycle,):
+                finish(cycle)
             super().connection_lost(exc)
 
         def on_response_complete(self) -> None:
-            if writes_at_once and not self.transport.get_write_buffer_size():
-                finish(self.moult_running)
+            if self.pipeline:
+                complete = [cycle for cycle in running(self) if cycle.response_complete]
+                settle_later(complete)
+            elif self.transport.get_write_buffer_size() <= queued_bytes:
+                finish(self.cycle)
             else:
-                if not settling:
-                    settle_soon()
-                settling.append(self.moult_running)
+                settle_later([self.cycle])
             response_complete(self)
 
     for name in ("handle_upgrade", "handle_websocket_upgrade"):
@@ -130,9 +155,15 @@ def _counting_protocol(protocol_class: Any, words: Any, begin: Callable[[Any], N
     return CountingProtocol
 
 
-def _settling(settling: List[Any], finish: Callable[[Any], None], connection_loop: ConnectionLoop) -> Callable[[], Any]:
-    """One look for all that were completed since, not one callback an answer."""
+def _settling(finish: Callable[[Any], None], connection_loop: ConnectionLoop) -> Callable[[List[Any]], None]:
+    """For answers that are complete, but not yet all with the kernel: their clients read slowly."""
+    settling: List[Any] = []
     call_later = connection_loop.whole.call_later
+
+    def later(cycles: List[Any]) -> None:
+        if not settling:
+            call_later(_SETTLE_SECONDS, look)
+        settling.extend(cycles)
 
     def look() -> None:
         looked_at = settling[:]
@@ -143,12 +174,9 @@ def _settling(settling: List[Any], finish: Callable[[Any], None], connection_loo
             else:
                 finish(cycle)
         if settling:
-            settle_soon()
+            call_later(_SETTLE_SECONDS, look)
 
-    def settle_soon() -> None:
-        call_later(_SETTLE_SECONDS, look)
-
-    return settle_soon
+    return later
 
 
 def _stripped_upgrade(handle: Any) -> Any:

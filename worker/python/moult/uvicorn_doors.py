@@ -11,7 +11,7 @@ from .uvicorn_keep_alive import ConnectionLoop
 class Doors(NamedTuple):
     public: Any
     internal: Any
-    # To be called in each turn of the server, with the server's connections: closes what was idle for too long, finds streams.
+    # To be called in each turn of the server, with its connections: closes what was idle for too long, finds streams.
     look: Callable[[Any], None]
 
 
@@ -26,7 +26,7 @@ def make_doors(config: Any, words: Any, loop: Any) -> Doors:
         visitors.find_streams(uvicorn_counting.is_streaming)
 
     if uvicorn_counting.can_count(protocol):
-        count = uvicorn_counting.Counting(protocol, words, visitors, calls, connection_loop)
+        count = uvicorn_counting.Counting(protocol, words, visitors, calls, connection_loop, config.loaded_app)
         if config.ws_protocol_class is not None:
             config.ws_protocol_class = uvicorn_counting.counting_websocket(config.ws_protocol_class, words, visitors)
         return Doors(count.public, count.internal, look)
@@ -36,6 +36,7 @@ def make_doors(config: Any, words: Any, loop: Any) -> Doors:
     def upgraded(by: int) -> None:
         words[UPGRADED_CONNECTIONS] += by
 
-    count = uvicorn_counting.Counting(AutoHTTPProtocol, words, visitors, calls, connection_loop)
+    count = uvicorn_counting.Counting(
+        AutoHTTPProtocol, words, visitors, calls, connection_loop, config.loaded_app)
     config.loaded_app = asgi_counting.CountingApp(config.loaded_app, visitors, None, upgraded)
     return Doors(protocol, count.internal, look)

@@ -25,7 +25,7 @@ _FRESH_SECONDS = 1.0  # how long a retiring worker waits for the first request o
 _WEBSOCKET_SPREAD_SECONDS = 2.0  # over which WebSockets are closed, so that their clients do not all return at once
 _LOOK_SECONDS = 0.05
 _BUSY_TURN_SECONDS = 0.25  # within which a stream is found to be one
-_DEADLINE_SHARE = 0.1  # of the time that is left, at most a second, is kept for the app's own shutdown
+_DEADLINE_SHARE = 0.2  # of the time that is left, at most a second, is kept for the app's own shutdown
 
 logger = logging.getLogger("uvicorn.error")
 
@@ -154,7 +154,7 @@ class Server(uvicorn.Server):
                 if not uvicorn_drain.is_websocket(connection) and not connection.transport.is_closing():
                     if uvicorn_drain.is_idle(connection) and (fresh_too or not uvicorn_drain.is_fresh(connection)):
                         connection.transport.close()
-            await asyncio.sleep(pause)
+            await asyncio.sleep(max(0.0, min(pause, drain_by - time.monotonic())))
             pause = min(_LOOK_SECONDS, pause + 0.005)
 
     def _close_websockets(self, open_now: List[Any], told: "set[Any]", seconds: float) -> None:
