@@ -121,7 +121,11 @@ LaunchOptions launch(const Config& config, const Doors& doors, const InstalledPa
                        .timeout = config.hang.timeout};
   ForkServersOptions options{.settings = settings(config, doors),
                              .child = child(config, open_files_before, reporting),
-                             .inform = [&reporting](const std::string& line) { reporting.log().info(line); },
+                             .served_by =
+                                 [&reporting](const std::string& server) {
+                                   reporting.server_is(server);
+                                   reporting.log().info("the app is loaded, served by " + server);
+                                 },
                              .warn = [&reporting](const std::string& line) { reporting.log().warning(line); }};
   if (config.app.kind == AppKind::native) options.program = {installed.native_fork_server};
   else options.program = {config.app.python, installed.python_package};

@@ -131,8 +131,8 @@ void ForkServer::heard(const Message& message) {
   if (message.has("LOADED")) {
     if (stage_ != Stage::loading) return broken("it said LOADED twice");
     stage_ = Stage::loaded;
-    if (const auto server = message.find("SERVER"); server && options_.inform)
-      options_.inform("the app is loaded, served by " + std::string(*server));
+    if (const auto server = message.find("SERVER"); server && options_.served_by)
+      options_.served_by(std::string(*server));
     return events_.loaded();
   }
   if (!message.has("FORK_FAILED")) return;

@@ -26,7 +26,8 @@ struct ForkServersOptions {
   std::vector<std::string> program;  // what is executed; --channel-fd and --settings-fd are added
   ForkServerSettings settings;
   ChildSettings child;
-  std::function<void(const std::string&)> inform, warn;  // for the log
+  std::function<void(const std::string& server)> served_by;  // "uvicorn 0.17.6", once a generation is loaded
+  std::function<void(const std::string&)> warn;              // for the log
 };
 
 struct ForkedWorkerFds {

@@ -45,6 +45,25 @@ def test_64_descriptors_and_many_workers_are_no_crash(start):
     moult.wait_serving(2)
 
 
+def test_more_workers_than_descriptors_allow_start_as_far_as_they_go_and_with_fewer_it_reloads(start, write_app):
+    moult = start("-w", "20", "app:app", chdir=write_app(version("old")), preexec_fn=few_descriptors)
+    moult.wait_for(lambda: len(moult.workers("serving")) >= 3, "some serve")
+    assert "Too many open files" in moult.status()["boot_error"]
+    assert moult.client("scale", "2").returncode == 0
+    moult.wait_serving(2)
+    write_app(version("new"))
+    assert moult.client("reload", "--wait").returncode == 0
+    assert moult.fetch().text == "new"
+    assert moult.stop() == 0
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+def test_started_with_standard_descriptors_closed(start, closed):
+    moult = start("-w", "1", "hello:app", preexec_fn=lambda: [os.close(fd) for fd in closed])
+    moult.wait_serving(1)
+    assert moult.stop() == 0
+
+
 @contextlib.contextmanager
 def full_pipe():
     """The writing end of a pipe that is full, and that nobody reads."""

@@ -50,6 +50,22 @@ def test_int_after_term_makes_a_graceful_stop_quick(start):
     request.close()
 
 
+def test_a_second_int_kills_a_worker_that_does_not_go(start, write_app):
+    folder = write_app("import time\n"
+                       "async def app(scope, receive, send):\n"
+                       "    if scope['type'] == 'http': time.sleep(60)\n")
+    moult = start("--kill-after", "50s", "app:app", chdir=folder)
+    moult.wait_serving(1)
+    request = start_request(moult.address, "/")
+    moult.wait_for(lambda: any(w["in_flight"] for w in moult.workers()), "the request is in flight")
+    began = time.monotonic()
+    moult.signal(signal.SIGINT)
+    moult.wait_for(lambda: moult.workers("terminating"), "the quick stop has begun")
+    assert moult.stop(signal.SIGINT) == 0
+    assert time.monotonic() - began < 20
+    request.close()
+
+
 def test_a_request_that_outlives_the_graceful_timeout_is_cut_off(start):
     moult = start("--graceful-timeout", "1s", "--kill-after", "2s", "hello:app")
     moult.wait_serving(1)
