@@ -7,8 +7,10 @@
 #include "lease/local_gate.h"
 #include "master/control/supervisor_parts.h"
 #include "master/instance_options.h"
+#include "master/launch/hook.h"
 #include "master/launch/open_files.h"
 #include "master/pool/health_watch.h"
+#include "master/recycling/memory_watch.h"
 namespace moult {
 namespace {
 // What ends the building of the parts; never leaves this file.
@@ -24,7 +26,8 @@ void must(Result<void> done) { static_cast<void>(done ? 0 : throw CannotStart{do
 
 Capacity capacity(const Supervisor& supervisor) {
   const auto serving = std::ranges::count(supervisor.pool().workers, WorkerState::serving, &Worker::state);
-  return {supervisor.pool().goal.workers, static_cast<unsigned>(serving)};
+  const bool overlaps = supervisor.pool().headroom == Headroom::for_two;
+  return {supervisor.pool().goal.workers, static_cast<unsigned>(serving), overlaps};
 }
 }  // namespace
 
@@ -39,6 +42,8 @@ struct Instance::Parts {
   std::unique_ptr<LocalGate> gate;
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<HealthWatch> health_watch;
+  std::unique_ptr<MemoryWatch> memory_watch;
+  std::unique_ptr<Hook> alarm_hook;
   std::unique_ptr<Controls> controls;
   unsigned workers = 0;
   int exit_code = 0;
@@ -56,7 +61,7 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   const InstalledParts installed = must(InstalledParts::find());
   launcher = must(
       make_launcher(loop.get(), *orphans, options::launch(config, *doors, installed, open_files_before, *reporting)));
-  gate = std::make_unique<LocalGate>(loop.get(), FleetPolicy{}, config.process.name,
+  gate = std::make_unique<LocalGate>(loop.get(), options::fleet(config), config.process.name,
                                      [this] { return capacity(*supervisor); });
   supervisor = std::make_unique<Supervisor>(loop.get(), options::supervisor(config), *launcher, *gate);
   supervisor->on_close_listeners([this](WorkerId) {
@@ -68,7 +73,13 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
     uv_stop(loop.get());
   });
   health_watch = std::make_unique<HealthWatch>(loop.get(), options::health(config), *supervisor);
-  must(reporting->watch(*supervisor));
+  memory_watch = std::make_unique<MemoryWatch>(loop.get(), options::recycling(config), *supervisor,
+                                               reporting->recycle_observers());
+  must(reporting->watch(
+      {*supervisor, [this] { return memory_watch->describe(); }, [this] { return gate->describe(); }}));
+  alarm_hook = std::make_unique<Hook>(loop.get(), *orphans, options::alarm_hook(config, open_files_before, *reporting));
+  reporting->on_alarm([this](const std::string& event_line) { alarm_hook->run(event_line); });
+  reporting->say(options::saturation(config));
   workers = config.workers.count;
   controls = must(Controls::open(loop.get(), options::control(config, version), operator_parts()));
 }
@@ -88,6 +99,8 @@ OperatorParts Instance::Parts::operator_parts() {
     scale(wanted);
     reporting->changed();
   };
+  wishes.recycle = [this](std::optional<unsigned> slot) { return memory_watch->ask_to_go(slot); };
+  wishes.room_for_a_reload = [this] { return memory_watch->room_for_a_reload(); };
   wishes.reopen_logs = [this] { reporting->reopen(); };
   wishes.status_document = [this] { return reporting->status_document(); };
   wishes.say = [this](const std::string& line) { reporting->log().info(line); };

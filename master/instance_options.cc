@@ -141,6 +141,13 @@ SupervisorPolicy supervisor(const Config& config) {
           .random_seed = std::random_device{}()};
 }
 
+HookOptions alarm_hook(const Config& config, std::optional<rlim_t> open_files_before, Reporting& reporting) {
+  return {.flag = "--on-alarm",
+          .command = config.recycling.on_alarm,
+          .child = child(config, open_files_before, reporting),
+          .trouble = [&reporting](const std::string& line) { reporting.log().warning(line); }};
+}
+
 HealthPolicy health(const Config& config) {
   return {config.hang.timeout.value_or(0ms), config.hang.request_timeout.value_or(0ms)};
 }

@@ -2,13 +2,16 @@
 // The command line in each part's own words. Called by Instance alone; translates, decides nothing.
 #include <string>
 
+#include "lease/fleet_policy.h"
 #include "master/config/config.h"
 #include "master/connections/doors.h"
 #include "master/control/controls.h"
+#include "master/launch/hook.h"
 #include "master/launch/installed_parts.h"
 #include "master/launch/make_launcher.h"
 #include "master/pool/health.h"
 #include "master/pool/supervisor.h"
+#include "master/recycling/memory_watch.h"
 #include "master/report/reporting.h"
 namespace moult::options {
 ReportOptions report(const Config&, const std::string& version, const ServiceManagerSettings&);
@@ -17,6 +20,12 @@ ListenerOptions listeners(const Config&);
 LaunchOptions launch(const Config&, const Doors&, const InstalledParts&, std::optional<rlim_t> open_files_before,
                      Reporting&);
 SupervisorPolicy supervisor(const Config&);
+MemoryWatchOptions recycling(const Config&);
+FleetPolicy fleet(const Config&);
+// What config/ cannot check because it knows nothing of the recycler and the ledger. One sentence that names the flag.
+Result<void> checked(const Config&);
+std::vector<std::string> saturation(const Config&);  // what the settings permit at most, a line each
+HookOptions alarm_hook(const Config&, std::optional<rlim_t> open_files_before, Reporting&);
 HealthPolicy health(const Config&);
 ControlServerOptions control(const Config&, const std::string& version);
 }  // namespace moult::options

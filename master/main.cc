@@ -15,16 +15,17 @@
 #include "master/control/client_commands.h"
 #include "master/control/signals.h"
 #include "master/instance.h"
+#include "master/instance_options.h"
 #include "master/launch/open_files.h"
 namespace moult {
 namespace {
 constexpr int cannot_run = 1, bad_usage = 2;
 
 // Commands of DESIGN that have their name already, so that who types one is told so.
-const std::vector<std::string_view> later_commands = {"recycle",  "sleep",    "wake",   "schedule",
-                                                      "fleet",    "events",   "doctor", "correlate",
-                                                      "simulate", "gunicorn", "upgrade"};
-const std::vector<std::string_view> commands = {"run", "status", "scale", "stop", "reload", "version", "help"};
+const std::vector<std::string_view> later_commands = {"sleep",  "wake",      "schedule", "fleet",    "events",
+                                                      "doctor", "correlate", "simulate", "gunicorn", "upgrade"};
+const std::vector<std::string_view> commands = {"run",    "status",  "scale",   "stop",
+                                                "reload", "recycle", "version", "help"};
 
 int fail(int status, const std::string& why) {
   std::cerr << "moult: " + why + "\n";
@@ -41,15 +42,23 @@ int run(const Config& config) {
   return instance ? (*instance)->run() : fail(cannot_run, instance.error().message);
 }
 
+int check(const Config& config) {
+  std::string said = "the configuration is good\n";
+  for (const std::string& line : options::saturation(config)) said += line + "\n";
+  return print(said);
+}
+
 int run_command(const std::vector<std::string>& arguments) {
   const auto request = read_config(arguments, environment_of(environ));
   if (!request) return fail(bad_usage, request.error().message);
+  if (request->purpose == Purpose::help) return print(help_text());
+  if (const auto checked = options::checked(request->config); !checked) return fail(bad_usage, checked.error().message);
   for (const std::string& warning : request->warnings) std::cerr << "moult: warning: " + warning + "\n";
   switch (request->purpose) {
     case Purpose::run: return run(request->config);
-    case Purpose::check: return print("the configuration is good\n");
+    case Purpose::check: return check(request->config);
     case Purpose::print: return print(request->printed);
-    case Purpose::help: return print(help_text());
+    case Purpose::help: break;
   }
   return bad_usage;
 }

@@ -82,6 +82,14 @@ LimitRange raised_limit_range(const LimitPolicy& policy, std::uint64_t boot_rss_
   return drawn;
 }
 
+std::string raised_text(const LimitPolicy& policy, const LimitRange& range, std::uint64_t boot_rss_bytes) {
+  return "a worker weighs " + megabytes(boot_rss_bytes) + ": its lowest limit is raised from " +
+         megabytes(undrawn_lowest(policy)) + " to " + megabytes(range.lowest_bytes) + ", so that it can grow by " +
+         megabytes(min_runway(policy, boot_rss_bytes)) +
+         " (--min-runway). The --memory-limit that needs no raising is " +
+         megabytes(smallest_base(policy, boot_rss_bytes));
+}
+
 std::uint64_t draw_limit(const LimitRange& range, Random& random) {
   if (range.highest_bytes == no_limit) return no_limit;
   const double width = static_cast<double>(range.highest_bytes - range.lowest_bytes);

@@ -24,6 +24,8 @@ std::uint64_t min_runway(const LimitPolicy&, std::uint64_t boot_rss_bytes);
 Result<LimitRange> limit_range(const LimitPolicy&, std::uint64_t boot_rss_bytes);
 // At a respawn, when refusing would mean not to serve: lifts what must be lifted.
 LimitRange raised_limit_range(const LimitPolicy&, std::uint64_t boot_rss_bytes);
+// What to say when a range was raised.
+std::string raised_text(const LimitPolicy&, const LimitRange&, std::uint64_t boot_rss_bytes);
 std::uint64_t draw_limit(const LimitRange&, Random&);
 
 // --memory-limit auto: what the instance has, shared out. The pages that workers share with the fork server are paid

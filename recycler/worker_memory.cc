@@ -20,16 +20,13 @@ std::uint64_t page_bytes() {
 Error gone(const std::string& path) { return {path + ": the process is gone", ESRCH}; }
 }  // namespace
 
-WorkerMemory::WorkerMemory(std::string path, UniqueFd folder, UniqueFd statm)
-    : path_(std::move(path)), folder_(std::move(folder)), statm_(std::move(statm)) {}
+WorkerMemory::WorkerMemory(std::string path, UniqueFd statm) : path_(std::move(path)), statm_(std::move(statm)) {}
 
 Result<WorkerMemory> WorkerMemory::open(pid_t pid, const std::string& root) {
   std::string path = root + "/proc/" + std::to_string(pid);
-  UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return errno == ENOENT ? gone(path) : errno_error("cannot open " + path, errno);
-  UniqueFd statm(::openat(folder.get(), "statm", O_RDONLY | O_CLOEXEC));
+  UniqueFd statm(::open((path + "/statm").c_str(), O_RDONLY | O_CLOEXEC));
   if (!statm) return errno == ENOENT ? gone(path) : errno_error("cannot open " + path + "/statm", errno);
-  return WorkerMemory(std::move(path), std::move(folder), std::move(statm));
+  return WorkerMemory(std::move(path), std::move(statm));
 }
 
 // "size resident shared text lib data dt", in pages.
@@ -50,8 +47,8 @@ Result<std::uint64_t> WorkerMemory::rss_bytes() const {
 // Opened anew each time: an open smaps_rollup stays with the memory that the process had then, even over an exec.
 Result<WorkerMemory::Rollup> WorkerMemory::rollup() const {
   const std::string path = path_ + "/smaps_rollup";
-  const UniqueFd file(::openat(folder_.get(), "smaps_rollup", O_RDONLY | O_CLOEXEC));
-  if (!file) return errno == ESRCH ? gone(path_) : errno_error("cannot open " + path, errno);
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return errno == ESRCH || errno == ENOENT ? gone(path_) : errno_error("cannot open " + path, errno);
   std::array<char, 4096> content;  // some 800 bytes, which the kernel gives in one piece
   const ssize_t got = ::read(file.get(), content.data(), content.size());
   if (got < 0 && errno != ESRCH) return errno_error("cannot read " + path, errno);

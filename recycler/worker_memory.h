@@ -1,6 +1,6 @@
 #pragma once
-// What one worker weighs. Opened by memory_watch when a worker is ready, and kept: the open /proc folder stays with
-// that process and never means another one that got its pid.
+// What one worker weighs. Opened by memory_watch when a worker is ready, and kept until it is reaped: the open statm
+// stays with that process, and while it is not reaped its pid is nobody else's. One descriptor a worker.
 //
 // A dead or dying process has no memory: an error with code ESRCH, never a zero.
 #include <sys/types.h>
@@ -28,8 +28,8 @@ class WorkerMemory {
   Result<Rollup> rollup() const;
 
  private:
-  WorkerMemory(std::string path, UniqueFd folder, UniqueFd statm);
-  std::string path_;  // of its folder, for errors
-  UniqueFd folder_, statm_;
+  WorkerMemory(std::string path, UniqueFd statm);
+  std::string path_;  // of its folder in /proc
+  UniqueFd statm_;
 };
 }  // namespace moult

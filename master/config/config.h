@@ -12,9 +12,8 @@
 
 #include "base/bind_address.h"
 #include "base/log_level.h"
+#include "master/config/units.h"
 namespace moult {
-using std::chrono::milliseconds;
-
 enum class AppKind { python, native, command };
 enum class Preload { on, strict, off };
 struct AppConfig {
@@ -98,6 +97,45 @@ struct ControlConfig {
   bool operator==(const ControlConfig&) const = default;
 };
 
+// When a worker is replaced (recycler/policy.h says more of each).
+enum class MemoryLimit { off, given, automatic };
+enum class RunwayRule { refuse, raise };
+enum class ReplaceRule { automatic, successor_first, in_place };
+struct RecyclingConfig {
+  MemoryLimit memory_limit = MemoryLimit::off;
+  Size memory_limit_size;
+  double limit_jitter_percent = 0;
+  std::optional<Size> limit_spread, hard_limit,
+      min_runway;  // none: follow from the limit, and from what a worker weighs
+  RunwayRule runway = RunwayRule::refuse;
+  Size min_headroom;
+  unsigned max_requests = 0, max_requests_jitter = 0;  // zero: off
+  std::optional<milliseconds> max_lifetime;            // none: off
+  milliseconds max_lifetime_jitter{};
+  milliseconds sample_near{}, sample_far{}, cooldown{}, urgent_cooldown{}, defer_max{};
+  std::optional<double> busy_requests_per_second;  // none: off
+  ReplaceRule replace = ReplaceRule::automatic;
+  unsigned alarm_requests_p10 = 0, alarm_window = 0;
+  std::optional<std::string> on_alarm;  // a shell command
+  bool operator==(const RecyclingConfig&) const = default;
+};
+
+// What the fleet may afford.
+struct RecycleRate {
+  enum class Per { worker, fleet, unlimited };
+  double per_hour = 0;
+  Per per = Per::worker;
+  bool operator==(const RecycleRate&) const = default;
+};
+struct FleetConfig {
+  unsigned lease_permits = 0;
+  milliseconds lease_ttl{};
+  RecycleRate recycle_rate;
+  unsigned recycle_burst = 0;
+  double min_healthy_percent = 0;
+  bool operator==(const FleetConfig&) const = default;
+};
+
 struct Config {
   AppConfig app;
   ServerConfig server;
@@ -108,6 +146,8 @@ struct Config {
   ProcessConfig process;
   LogConfig log;
   ControlConfig control;
+  RecyclingConfig recycling;
+  FleetConfig fleet;
   bool operator==(const Config&) const = default;
 };
 }  // namespace moult

@@ -218,7 +218,7 @@ Rows control_rows() {
       {"control", 0, "PATH", "", control,
        "the control socket (default: moult/NAME.sock in $XDG_RUNTIME_DIR or /run, else /tmp/moult-UID/NAME.sock)",
        text(part, &ControlConfig::path)},
-      {"admin", 0, "HOST:PORT", "off", control, "serve /status.json, /livez, /readyz and /healthz here",
+      {"admin", 0, "HOST:PORT", "off", control, "serve /metrics, /status.json, /livez, /readyz and /healthz here",
        or_off(FlagShape::text, part, &ControlConfig::admin, parse_admin_address)},
       {.name = "admin-token",
        .metavar = "TOKEN",
@@ -227,7 +227,7 @@ Rows control_rows() {
        .type = reads(FlagShape::text, part, &ControlConfig::token, parse_token),
        .secret = true},
       {"health-bind", 0, "HOST:PORT", "off", control,
-       "serve /livez, /readyz and /healthz alone here, for other machines",
+       "serve /metrics, /livez, /readyz and /healthz alone here, for other machines",
        or_off(FlagShape::text, part, &ControlConfig::health, parse_admin_address)},
       {.name = "config",
        .letter = 'c',
@@ -246,8 +246,8 @@ Rows control_rows() {
 const std::vector<Flag>& flags() {
   static const Rows table = [] {
     Rows all;
-    for (const auto rows : {app_rows, listening_rows, server_rows, worker_rows, process_rows, log_rows, control_rows,
-                            flags_of_later_versions})
+    for (const auto rows : {app_rows, listening_rows, server_rows, worker_rows, recycling_flags, process_rows, log_rows,
+                            control_rows, flags_of_later_versions})
       for (Flag& row : rows()) all.push_back(std::move(row));
     return all;
   }();

@@ -72,6 +72,20 @@ FlagType time_or_off(Part Config::*part, std::optional<milliseconds> Part::*fiel
 }
 
 template <class Part>
+FlagType size(Part Config::*part, std::optional<Size> Part::*field) {
+  return reads(FlagShape::text, part, field, [](std::string_view written) -> Result<std::optional<Size>> {
+    const auto value = parse_size(written);
+    if (!value) return value.error();
+    return std::optional<Size>(*value);
+  });
+}
+
+template <class Part>
+FlagType percent(Part Config::*part, double Part::*field) {
+  return reads(FlagShape::text, part, field, parse_percent);
+}
+
+template <class Part>
 FlagType toggle(Part Config::*part, bool Part::*field) {
   return reads(FlagShape::toggle, part, field, parse_toggle);
 }

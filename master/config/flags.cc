@@ -38,6 +38,8 @@ std::string_view title_of(FlagGroup group) {
     case FlagGroup::listening: return "Listening";
     case FlagGroup::server: return "The HTTP server inside the workers";
     case FlagGroup::workers: return "Workers";
+    case FlagGroup::recycling: return "Replacing workers";
+    case FlagGroup::fleet: return "How often workers may be replaced";
     case FlagGroup::hanging: return "Workers that hang";
     case FlagGroup::stopping: return "Stopping";
     case FlagGroup::process: return "Processes";

@@ -10,7 +10,21 @@
 #include "base/result.h"
 #include "master/config/config.h"
 namespace moult {
-enum class FlagGroup { app, listening, server, workers, hanging, stopping, process, logging, control, config, later };
+enum class FlagGroup {
+  app,
+  listening,
+  server,
+  workers,
+  recycling,
+  fleet,
+  hanging,
+  stopping,
+  process,
+  logging,
+  control,
+  config,
+  later
+};
 
 // How a value is written in JSON; on the command line and in the environment all are text.
 enum class FlagShape {
@@ -54,5 +68,6 @@ std::vector<std::string_view> names_for(Place);
 // "--idle comes with a later version of moult: leave it out", `written` being how the user wrote it.
 Error later_flag_error(std::string_view written);
 
+std::vector<Flag> recycling_flags();          // recycling_flags.cc: rows of the table
 std::vector<Flag> flags_of_later_versions();  // later_flags.cc: rows with a name only
 }  // namespace moult

@@ -12,6 +12,7 @@ constexpr std::string_view forms =
        moult status [--json]                    what runs, and how it does
        moult scale N                            serve with N workers
        moult reload [--wait]                    load the app anew and replace the workers by turns
+       moult recycle [SLOT]                     replace a worker, or all, one after the other
        moult stop                               let requests finish, then stop
        moult version | help
 )";

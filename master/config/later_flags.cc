@@ -2,19 +2,13 @@
 #include "master/config/flags.h"
 namespace moult {
 std::vector<Flag> flags_of_later_versions() {
-  constexpr std::string_view names[] = {
-      // recycling
-      "max-requests", "max-requests-jitter", "memory-limit", "limit-jitter", "limit-spread", "hard-limit", "min-runway",
-      "runway", "sample-near", "sample-far", "max-lifetime", "max-lifetime-jitter", "cooldown", "urgent-cooldown",
-      "min-headroom", "busy-rps", "defer-max", "replace", "alarm-requests-p10", "alarm-window", "on-alarm",
-      // the fleet
-      "fleet", "fleet-name", "fleet-ca", "lease-permits", "lease-ttl", "recycle-rate", "recycle-burst", "min-healthy",
-      "urgent-wait",
-      // connections between two workers
-      "parking-max", "linger-timeout",
-      // sleeping and waking
-      "idle", "warmth", "warm-for", "spares", "wake-timeout", "idle-ignore", "on-sleep", "on-wake", "sidecar-bind",
-      "state-dir"};
+  constexpr std::string_view names[] = {// the fleet
+                                        "fleet", "fleet-name", "fleet-ca", "urgent-wait",
+                                        // connections between two workers
+                                        "parking-max", "linger-timeout",
+                                        // sleeping and waking
+                                        "idle", "warmth", "warm-for", "spares", "wake-timeout", "idle-ignore",
+                                        "on-sleep", "on-wake", "sidecar-bind", "state-dir"};
   std::vector<Flag> rows;
   for (const auto name : names) rows.push_back({.name = name, .group = FlagGroup::later});
   rows.push_back({.name = "schedule", .group = FlagGroup::later, .places = {Place::file}});

@@ -92,6 +92,14 @@ Result<Size> parse_size(std::string_view text) {
   return Size{static_cast<std::uint64_t>(bytes), 0};
 }
 
+Result<double> parse_percent(std::string_view text) {
+  double number = 0;
+  std::string_view suffix;
+  const bool read = !looks_negative(text) && split_number(text, number, suffix) && suffix == "%";
+  if (read && number <= 100) return number;
+  return Error{in_quotes(text) + " is not a share: 0% to 100%"};
+}
+
 Result<unsigned> parse_mode(std::string_view text) {
   unsigned mode = 0;
   const char* end = text.data() + text.size();

@@ -31,6 +31,7 @@ struct Range {
 Result<std::uint64_t> parse_number(std::string_view, Range<std::uint64_t>);  // decimal digits
 Result<milliseconds> parse_time(std::string_view, Range<milliseconds>);      // rounded to milliseconds
 Result<Size> parse_size(std::string_view);                                   // 1 to most_bytes; above 0 to 100 %
+Result<double> parse_percent(std::string_view);                              // "8%": 0 to 100
 Result<unsigned> parse_mode(std::string_view);                               // octal digits: 0 to 0777
 Result<bool> parse_toggle(std::string_view);                                 // on off, true false, yes no, 1 0
 

@@ -89,6 +89,12 @@ int print(const ClientSurroundings& around, const ClientRequest& request, const 
                             return client_done;
                           },
                           [&](const StopCommand&) -> int { return print_stop(around, request, client); },
+                          [&](const RecycleCommand&) -> int {
+                            around.out << "workers asked to go: " << word(result, "asked")
+                                       << "; each goes when the cooldown and the budget let it: see 'moult status'"
+                                       << std::endl;
+                            return client_done;
+                          },
                           [&](const ReloadCommand& reload) -> int {
                             if (reload.wait)
                               around.out << "reloaded: generation " << word(result, "generation") << std::endl;

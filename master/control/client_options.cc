@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cxxopts.hpp>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace moult {
@@ -23,6 +24,7 @@ constexpr std::array known{Known{"status", "show what the running moult and its 
                            Known{"scale", "set the number of workers"},
                            Known{"stop", "stop the running moult: gracefully, or with --now"},
                            Known{"reload", "load the app's code anew and replace the workers"},
+                           Known{"recycle", "replace the worker of a slot, or all workers, one after the other"},
                            Known{"version", "print the version of this program and of the running moult"}};
 
 cxxopts::Options options_of(const std::string& command, const char* purpose) {
@@ -36,6 +38,11 @@ cxxopts::Options options_of(const std::string& command, const char* purpose) {
   if (command == "stop" || command == "reload") {
     add("wait", "wait until it has ended, and say how");
     add("timeout", "how long --wait waits (seconds, or ms s m h; default 1h)", cxxopts::value<std::string>(), "T");
+  }
+  if (command == "recycle") {
+    options.positional_help("[SLOT]");
+    add("slot", "", cxxopts::value<std::vector<std::string>>());
+    options.parse_positional("slot");
   }
   if (command == "scale") {
     options.positional_help("N");
@@ -56,19 +63,31 @@ Result<std::string> socket_path(const cxxopts::ParseResult& given, const Environ
   return default_control_path(default_instance_name, environment);
 }
 
+std::optional<unsigned> whole_number(const std::string& text) {
+  unsigned number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+Result<Command> recycle_command(const cxxopts::ParseResult& given) {
+  if (!given.count("slot")) return Command{RecycleCommand{}};
+  const auto slots = given["slot"].as<std::vector<std::string>>();
+  const auto slot = slots.size() == 1 ? whole_number(slots.front()) : std::nullopt;
+  if (slot) return Command{RecycleCommand{slot}};
+  return Error{"recycle takes one slot, a whole number (see 'moult status'), or nothing for all workers"};
+}
+
 Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& given) {
   if (name == "version") return Command{VersionCommand{}};
   if (name == "stop") return Command{StopCommand{given.count("now") > 0, given.count("wait") > 0}};
   if (name == "reload") return Command{ReloadCommand{given.count("wait") > 0}};
   if (name == "status") return Command{StatusCommand{}};
+  if (name == "recycle") return recycle_command(given);
   const auto numbers =
       given.count("workers") ? given["workers"].as<std::vector<std::string>>() : std::vector<std::string>();
-  unsigned workers = 0;
-  if (numbers.size() == 1) {
-    const std::string& text = numbers.front();
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), workers);
-    if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return Command{ScaleCommand{workers}};
-  }
+  if (const auto workers = numbers.size() == 1 ? whole_number(numbers.front()) : std::nullopt)
+    return Command{ScaleCommand{*workers}};
   return Error{"scale needs the number of workers, a whole number: moult scale N"};
 }
 

@@ -44,6 +44,14 @@ Result<Command> parse_stop(const json& frame) {
   return Command{StopCommand{*quickly, *wait}};
 }
 
+Result<Command> parse_recycle(const json& frame) {
+  const auto found = frame.find("slot");
+  if (found == frame.end()) return Command{RecycleCommand{}};
+  if (!found->is_number_unsigned() || found->get<std::uint64_t>() > std::numeric_limits<unsigned>::max())
+    return Error{"'slot' must be a whole number"};
+  return Command{RecycleCommand{found->get<unsigned>()}};
+}
+
 Result<Command> parse_reload(const json& frame) {
   const auto wait = flag(frame, "wait");
   if (!wait) return wait.error();
@@ -76,7 +84,11 @@ Result<Command> parse_command(const json& frame) {
     if ((stray = unknown_key(frame, name, {"wait"}))) return *stray;
     return parse_reload(frame);
   }
-  return Error{"no command '" + name.substr(0, 40) + "' (commands: status, version, scale, stop, reload)"};
+  if (name == "recycle") {
+    if ((stray = unknown_key(frame, name, {"slot"}))) return *stray;
+    return parse_recycle(frame);
+  }
+  return Error{"no command '" + name.substr(0, 40) + "' (commands: status, version, scale, stop, reload, recycle)"};
 }
 
 json command_json(const Command& command) {
@@ -95,6 +107,10 @@ json command_json(const Command& command) {
                    [&](const ReloadCommand& c) {
                      frame["command"] = "reload";
                      frame["wait"] = c.wait;
+                   },
+                   [&](const RecycleCommand& c) {
+                     frame["command"] = "recycle";
+                     if (c.slot) frame["slot"] = *c.slot;
                    }},
              command);
   return frame;

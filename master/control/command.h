@@ -3,6 +3,7 @@
 //   {"protocol":1,"command":"scale","workers":3}
 // Pure. Read by ControlConnection (master), written by ControlClient (a process of its own).
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -23,7 +24,10 @@ struct StopCommand {
 struct ReloadCommand {
   bool wait = false;  // answered when the reload has ended, not when it has begun
 };
-using Command = std::variant<StatusCommand, VersionCommand, ScaleCommand, StopCommand, ReloadCommand>;
+struct RecycleCommand {
+  std::optional<unsigned> slot;  // none: all workers
+};
+using Command = std::variant<StatusCommand, VersionCommand, ScaleCommand, StopCommand, ReloadCommand, RecycleCommand>;
 
 // Unknown commands, unknown keys and wrong types are refused: an older master never half obeys a newer client.
 Result<Command> parse_command(const nlohmann::json& frame);

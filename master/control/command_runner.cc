@@ -46,6 +46,11 @@ Answer run_command(Operator& wishes, const ControlIdentity& identity, const Comm
               else wishes.stop(asked_by);
               return CommandResult(R"({"begun":true})");
             },
+            [&](const RecycleCommand& c) -> Answer {
+              const auto asked = wishes.recycle(asked_by, c.slot);
+              if (!asked) return asked.error();
+              return CommandResult(R"({"asked":)" + std::to_string(*asked) + "}");
+            },
             [&](const ReloadCommand& c) -> Answer { return reload(wishes, c, asked_by, std::move(later)); }},
       command);
 }

@@ -28,6 +28,10 @@ Result<void> Operator::reload(const std::string& asked_by, std::function<void(co
     refuse(asked_by, "no reload: moult is stopping");
     return Error{"no reload: moult is stopping"};
   }
+  if (const auto room = parts_.room_for_a_reload(); !room) {
+    refuse(asked_by, room.error().message);
+    return room.error();
+  }
   parts_.say("reloading: asked by " + asked_by);
   parts_.reload(std::move(finished));
   return {};
@@ -54,6 +58,17 @@ Result<unsigned> Operator::one_more(const std::string& asked_by) { return scale(
 Result<unsigned> Operator::one_less(const std::string& asked_by) {
   const unsigned wanted = parts_.wanted();
   return scale(asked_by, wanted > 0 ? wanted - 1 : 0);
+}
+
+Result<unsigned> Operator::recycle(const std::string& asked_by, std::optional<unsigned> slot) {
+  auto asked = stopping() ? Error{"nobody is replaced: moult is stopping"} : parts_.recycle(slot);
+  if (!asked) {
+    refuse(asked_by, asked.error().message);
+    return asked;
+  }
+  parts_.say((slot ? "worker " + std::to_string(*slot) + " is" : "all workers are") + " to be replaced: asked by " +
+             asked_by);
+  return asked;
 }
 
 void Operator::reopen_logs(const std::string& asked_by) {

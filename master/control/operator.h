@@ -4,6 +4,7 @@
 // workers: that is the pool's.
 // Called by Signals and ControlServer, on the loop's thread. Owned by Instance.
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -16,6 +17,8 @@ struct OperatorParts {
   std::function<void()> stop, stop_quickly;
   std::function<void(unsigned workers)> scale;
   std::function<void(std::function<void(const ReloadOutcome&)> finished)> reload;
+  std::function<Result<unsigned>(std::optional<unsigned> slot)> recycle;  // none: all
+  std::function<Result<void>()> room_for_a_reload;
   std::function<unsigned()> wanted;
   std::function<Mode()> mode;
   std::function<void()> reopen_worker_logs;  // tells the workers
@@ -41,6 +44,9 @@ class Operator {
   Result<unsigned> scale(const std::string& asked_by, unsigned workers);
   Result<unsigned> one_more(const std::string& asked_by);
   Result<unsigned> one_less(const std::string& asked_by);
+
+  // The worker of this slot, or all: each goes when the cooldown and the budget let it. How many were asked to.
+  Result<unsigned> recycle(const std::string& asked_by, std::optional<unsigned> slot);
 
   void reopen_logs(const std::string& asked_by);
   void refuse(const std::string& asked_by, const std::string& why);  // only says so

@@ -10,7 +10,7 @@ namespace moult {
 namespace {
 using nlohmann::json;
 
-constexpr std::size_t columns = 7;
+constexpr std::size_t columns = 10;
 constexpr std::size_t columns_at_least = 3;  // slot, pid, state
 using Row = std::array<std::string, columns>;
 
@@ -50,6 +50,11 @@ std::string text(const json& value) {
   return "-";
 }
 
+std::string megabytes(const json& value) {
+  if (!value.is_number_unsigned()) return "-";
+  return std::to_string(value.get<std::uint64_t>() / 1'000'000) + " MB";
+}
+
 std::string header(const json& status, const json& workers) {
   std::size_t serving = 0;
   for (const json& worker : workers) serving += field(worker, "state") == "serving";
@@ -74,7 +79,7 @@ std::string table(const std::vector<Row>& rows, std::size_t width) {
     std::string line;
     for (std::size_t i = 0; i < shown; ++i) {
       const std::string space(widest[i] - row[i].size(), ' ');
-      const bool words = i == 2;  // the state; all others are numbers and stand to the right
+      const bool words = i == 2 || i + 1 == columns;  // all others are numbers and stand to the right
       line += (i ? "  " : "") + (words ? row[i] + space : space + row[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
@@ -99,11 +104,14 @@ std::string status_table(const json& status, std::size_t width) {
   static const json nobody = json::array();
   const json& listed = field(status, "workers");
   const json& workers = listed.is_array() ? listed : nobody;
-  std::vector<Row> rows{{"SLOT", "PID", "STATE", "GENERATION", "UPTIME", "REQUESTS", "IN-FLIGHT"}};
+  std::vector<Row> rows{
+      {"SLOT", "PID", "STATE", "GENERATION", "UPTIME", "REQUESTS", "IN-FLIGHT", "MEMORY", "LIMIT", "WAITS FOR"}};
   for (const json& worker : workers)
     rows.push_back({text(field(worker, "slot")), text(field(worker, "pid")), text(field(worker, "state")),
                     text(field(worker, "generation")), uptime(field(worker, "uptime_seconds")),
-                    text(field(worker, "requests")), text(field(worker, "in_flight"))});
+                    text(field(worker, "requests")), text(field(worker, "in_flight")),
+                    megabytes(field(worker, "rss_bytes")), megabytes(field(worker, "limit_bytes")),
+                    text(field(worker, "hold"))});
   return header(status, workers) + '\n' + table(rows, width) + boot_error(status);
 }
 }  // namespace moult

@@ -41,17 +41,28 @@ void on_lost(Goal& goal, Generation lost) {
   else if (lost == goal.candidate) goal.candidate = goal.proven;
 }
 
+void reject_candidate(Goal& goal, Actions& actions) {
+  actions.push_back(GenerationRejected{goal.candidate});
+  goal.candidate = goal.proven;
+  if (goal.proven) return;
+  stop_quickly(goal);
+  goal.exit_code = 3;
+}
+
 // A candidate that cannot boot is rejected when there is something to go back to, or nothing ever was.
 void count_against_candidate(Pool& pool, Generation generation, const PoolPolicy& policy, Actions& actions) {
   Goal& goal = pool.goal;
   if (generation != goal.candidate || goal.candidate == goal.proven) return;
   if (++goal.candidate_failures < policy.boot_attempts) return;
   if (goal.proven && !forkable(pool, goal.proven)) return;
-  actions.push_back(GenerationRejected{goal.candidate});
-  goal.candidate = goal.proven;
-  if (goal.proven) return;
-  stop_quickly(goal);
-  goal.exit_code = 3;
+  reject_candidate(goal, actions);
+}
+
+// Where there is nothing to go back to nobody is asked (Supervisor::trial).
+void on_refused(Pool& pool, Generation refused, Actions& actions) {
+  Goal& goal = pool.goal;
+  if (refused != goal.candidate || goal.candidate == goal.proven) return;
+  if (!goal.proven || forkable(pool, goal.proven)) reject_candidate(goal, actions);
 }
 
 bool anybody_lives(const Pool& pool) {
@@ -116,7 +127,7 @@ void on_answer(Pool& pool, const GateAnswered& event, const PoolPolicy& policy, 
   const auto turn = std::ranges::find(pool.turns, event.ask, &Turn::ask);
   if (turn == pool.turns.end() || turn->stage != TurnStage::asking) return;
   if (const auto* refused = std::get_if<Refused>(&event.answer)) {
-    pool.refused = {turn->rank, now + refused->retry_after};
+    pool.refused = {turn->rank, now + refused->retry_after, refused->why};
     pool.turns.erase(turn);
     return;
   }
@@ -149,6 +160,7 @@ void absorb(Pool& pool, const PoolEvent& event, const PoolPolicy& policy, Monoto
                    goal.candidate_failures = 0;
                  },
                  [&](const GenerationLost& e) { on_lost(goal, e.generation); },
+                 [&](const GenerationRefused& e) { on_refused(pool, e.generation, actions); },
                  [&](const HeadroomChanged& e) { pool.headroom = e.headroom; },
                  [&](const WorkerParked& e) {
                    if (Worker* w = find(pool, e.id)) apply(*w, Park{}, policy, now, actions);

@@ -59,6 +59,7 @@ struct Turn {
 struct RefusedUntil {
   Rank rank = Rank::none;
   MonotonicTime retry_at{};
+  Refusal why{};
 };
 struct Pool {
   Goal goal;
@@ -97,6 +98,9 @@ struct GenerationLoaded {
 struct GenerationLost {
   Generation generation;
 };  // its fork server is gone; those it forked live on
+struct GenerationRefused {
+  Generation generation;
+};  // its workers get ready, but cannot live with the settings: to try again would not help
 struct HeadroomChanged {
   Headroom headroom;
 };
@@ -122,9 +126,9 @@ struct GateAnswered {
   AskId ask;
   GateAnswer answer;
 };
-using PoolEvent =
-    std::variant<ScaleTo, SetSpares, SetMode, Stop, StopQuickly, ListenersClosed, GenerationLoaded, GenerationLost,
-                 HeadroomChanged, WorkerParked, WorkerReady, WorkerHung, WorkerGone, Judged, GateAnswered, TimePassed>;
+using PoolEvent = std::variant<ScaleTo, SetSpares, SetMode, Stop, StopQuickly, ListenersClosed, GenerationLoaded,
+                               GenerationLost, GenerationRefused, HeadroomChanged, WorkerParked, WorkerReady,
+                               WorkerHung, WorkerGone, Judged, GateAnswered, TimePassed>;
 
 struct Spawn {
   WorkerId id;
@@ -138,6 +142,12 @@ struct AskGate {
 struct ReleaseGate {
   AskId ask;
 };  // also cancels a question that was not answered yet
+struct BeginRecycle {
+  WorkerId id;
+  AskId ask;
+  Order order;
+  Recycle why;
+};  // nothing to do but to know it: cooldowns count from now
 struct GenerationProven {
   Generation generation;
 };
@@ -150,7 +160,7 @@ struct CloseListeners {
 struct Finished {
   int exit_code;
 };
-using PoolAction = std::variant<Spawn, Go, SendRetire, SendSignal, AskGate, ReleaseGate, GenerationProven,
+using PoolAction = std::variant<Spawn, Go, SendRetire, SendSignal, AskGate, ReleaseGate, BeginRecycle, GenerationProven,
                                 GenerationRejected, CloseListeners, Finished>;
 
 Step<Pool, PoolAction> transition(Pool, const PoolEvent&, const PoolPolicy&, MonotonicTime now);

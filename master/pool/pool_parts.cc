@@ -43,6 +43,17 @@ bool another_serves(const Pool& pool, unsigned slot) {
   });
 }
 
+Rank recycle_rank(const Worker& w) {
+  const auto* recycle = std::get_if<Recycle>(&w.decision);
+  if (!recycle) return Rank::none;
+  switch (recycle->urgency) {
+    case Urgency::routine: return Rank::routine;
+    case Urgency::hard_limit: return Rank::hard_limit;
+    case Urgency::pressure: break;
+  }
+  return Rank::pressure;
+}
+
 Worker* find(Pool& pool, WorkerId id) {
   const auto it = std::ranges::find(pool.workers, id, &Worker::id);
   return it == pool.workers.end() ? nullptr : &*it;

@@ -46,7 +46,7 @@ Supervisor::Supervisor(uv_loop_t* loop, const SupervisorPolicy& policy, Launcher
       pool_(loop, Pool{.random = {policy.random_seed}}, policy_.pool, [this](const PoolAction& a) { perform(a); }),
       generations_(loop, Generations{.random = {policy.random_seed + 1}}, policy_.generations,
                    [this](const GenerationsAction& a) { perform(a); }) {
-  pool_.on_settled([this] { settle_reload(); });
+  pool_.on_settled([this] { settled(); });
 }
 
 Supervisor::~Supervisor() = default;
@@ -89,6 +89,18 @@ void Supervisor::hung(WorkerId id, const std::string& why) {
   pool_.post(WorkerHung{id});
 }
 
+// Each look at each worker passes here: what changes nothing costs no step of the pool.
+void Supervisor::judge(WorkerId id, const Decision& decision) {
+  const Worker* worker = find(pool_.state(), id);
+  if (!worker) return;
+  if (std::holds_alternative<Keep>(decision) && std::holds_alternative<Keep>(worker->decision)) return;
+  pool_.post(Judged{id, decision});
+}
+
+void Supervisor::headroom(Headroom headroom) {
+  if (headroom != pool_.state().headroom) pool_.post(HeadroomChanged{headroom});
+}
+
 void Supervisor::listeners_closed() {
   generations_.post(Cease{});  // fork servers hold the listeners, too
   pool_.post(ListenersClosed{});
@@ -117,7 +129,8 @@ void Supervisor::perform(const PoolAction& action) {
                    if (WorkerLink* to = link(a.id)) to->signal(number_of(a.signal));
                  },
                  [&](const AskGate& a) { ask_gate(a); },
-                 [&](const ReleaseGate& a) { grants_.erase(a.ask); },
+                 [&](const ReleaseGate& a) { asked_.erase(a.ask); },
+                 [&](const BeginRecycle& a) { begin_recycle(a); },
                  [&](const GenerationProven& a) {
                    generations_.post(Proven{a.generation});
                    tell([&](WorkerObserver& o) { o.generation_proven(a.generation); });
@@ -189,10 +202,20 @@ void Supervisor::retire(const SendRetire& order) {
 
 // Its answer may take as long as a boot may: so long a turn may be open.
 void Supervisor::ask_gate(const AskGate& question) {
-  grants_[question.ask] = gate_.acquire(question.ask, question.urgency, Budget{now() + policy_.pool.timeouts.boot},
-                                        [this, ask = question.ask](const GateAnswer& answer) {
-                                          pool_.post(GateAnswered{ask, answer});
-                                        });
+  const auto answered = [this, ask = question.ask](const GateAnswer& answer) {
+    if (const auto* granted = std::get_if<Granted>(&answer)) asked_.at(ask).granted = *granted;
+    pool_.post(GateAnswered{ask, answer});
+  };
+  const Budget budget{now() + policy_.pool.timeouts.boot};
+  asked_[question.ask].grant = gate_.acquire(question.ask, question.urgency, budget, answered);
+}
+
+void Supervisor::begin_recycle(const BeginRecycle& recycle) {
+  const Worker* worker = find(pool_.state(), recycle.id);
+  const auto asked = asked_.find(recycle.ask);
+  const WorkerLink* to = link(recycle.id);
+  if (!worker || !to || asked == asked_.end()) return;
+  tell([&](WorkerObserver& o) { o.recycle_begun(*worker, to->pid(), recycle, asked->second.granted); });
 }
 
 void Supervisor::finish(int exit_code) {
@@ -204,11 +227,28 @@ void Supervisor::finish(int exit_code) {
 
 // --- what workers say
 
+// Code that serves already, or that is all there is, is not on trial any more.
+Supervisor::Trial Supervisor::trial(const Worker& worker) const {
+  const Pool& pool = pool_.state();
+  const bool is_new = worker.generation == pool.goal.candidate && pool.goal.candidate != pool.goal.proven;
+  const bool has_alternative = !pool.goal.proven || forkable(pool, pool.goal.proven);
+  return is_new && has_alternative ? Trial::first_of_its_code : Trial::none;
+}
+
 void Supervisor::ready(WorkerId id) {
-  pool_.post(WorkerReady{id});
   const Worker* worker = find(pool_.state(), id);
-  if (!worker || worker->state != WorkerState::serving) return;
+  if (!worker || worker->state != WorkerState::booting) return;
   Attached& attached = attached_.at(id);
+  const Trial on_trial = trial(*worker);
+  const Result<void> admitted = admission_(*worker, attached.link->pid(), on_trial);
+  if (!admitted && on_trial == Trial::first_of_its_code) {
+    trouble_ = {worker->generation, std::nullopt, admitted.error().message, now()};
+    pool_.post(GenerationRefused{worker->generation});
+    return;
+  }
+  pool_.post(WorkerReady{id});
+  worker = find(pool_.state(), id);
+  if (!worker || worker->state != WorkerState::serving) return;
   attached.ready_at = now();
   tell([&](WorkerObserver& o) { o.worker_serving(*worker, attached.link->pid()); });
 }
@@ -218,15 +258,13 @@ void Supervisor::stopped_accepting(WorkerId id) {
   settle_reload();
 }
 
-// It does not keep the contract: one that serves is replaced in peace, another is not let in.
+// It does not keep the contract: one that serves is replaced in peace (memory_watch hears it), another is not let in.
 void Supervisor::refused(WorkerId id, const std::string& what) {
   const Worker* worker = find(pool_.state(), id);
   if (!worker) return;
   attached_.at(id).status = what;
   tell([&](WorkerObserver& o) { o.worker_refused(*worker, attached_.at(id).link->pid(), what); });
-  if (worker->state == WorkerState::serving)
-    pool_.post(Judged{id, Recycle{Cause::operator_request, Urgency::routine, {}}});
-  else attached_.at(id).link->signal(SIGKILL);
+  if (worker->state != WorkerState::serving) attached_.at(id).link->signal(SIGKILL);
 }
 
 void Supervisor::gone(WorkerId id, Exit exit) {
@@ -238,14 +276,18 @@ void Supervisor::gone(WorkerId id, Exit exit) {
   const bool too_slow = !booted && now() - attached->second.launched_at >= policy_.pool.timeouts.boot;
   if (exit.cause.empty() && too_slow) exit.cause = "it was not ready within --boot-timeout";
   if (exit.cause.empty()) exit.cause = attached->second.status;
-  departed_ = std::move(attached->second.link);  // we are inside its callback
-  attached_.erase(attached);
-
   const bool failed_boot = !booted && (worker.state == WorkerState::booting || too_slow);
   const bool crashed = booted && worker.state == WorkerState::serving;
   if (failed_boot || crashed) trouble_ = {worker.generation, worker.slot, trouble_with(worker, exit, crashed), now()};
   tell([&](WorkerObserver& o) { failed_boot ? o.boot_failed(worker, exit) : o.worker_gone(worker, exit); });
+  departed_ = std::move(attached->second.link);  // we are inside its callback
+  attached_.erase(attached);
   pool_.post(WorkerGone{id, for_want_of_room(exit)});
+}
+
+void Supervisor::settled() {
+  settle_reload();
+  tell([&](WorkerObserver& o) { o.pool_settled(pool_.state()); });
 }
 
 // --- how a reload ends

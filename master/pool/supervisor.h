@@ -67,6 +67,11 @@ class Supervisor {
   // Both are set before start(). The first is answered with listeners_closed(), later or from inside.
   void on_close_listeners(std::function<void(WorkerId heir)> close) { close_listeners_ = std::move(close); }
   void on_finished(std::function<void(int exit_code)> finished) { finished_ = std::move(finished); }
+  // Asked when a worker is ready, before it serves: may it live here? A refusal rejects the code that it comes from. Of
+  // code that serves already (Trial::none) everybody is let in: that is said, and the answer is not looked at.
+  enum class Trial { none, first_of_its_code };
+  using Admission = std::function<Result<void>(const Worker&, pid_t, Trial)>;
+  void on_admission(Admission admission) { admission_ = std::move(admission); }
 
   void start(unsigned workers);  // loads the first generation
   void scale(unsigned workers);
@@ -74,6 +79,8 @@ class Supervisor {
   void stop();                                                      // graceful; again: no effect
   void stop_quickly();
   void hung(WorkerId, const std::string& why);
+  void judge(WorkerId, const Decision&);  // the recycler's word: a level, overwritten by the next
+  void headroom(Headroom);
   void listeners_closed();
 
   void reopen_logs();  // asks every worker that knows how
@@ -83,6 +90,10 @@ class Supervisor {
 
  private:
   struct Attached;
+  struct Asked {
+    std::unique_ptr<Grant> grant;
+    Granted granted{};  // once it is
+  };
   struct PendingReload {
     Generation generation;
     std::vector<std::function<void(const ReloadOutcome&)>> finished;
@@ -100,6 +111,9 @@ class Supervisor {
   void ready(WorkerId);
   void stopped_accepting(WorkerId);
   void refused(WorkerId, const std::string& what);
+  Trial trial(const Worker&) const;
+  void begin_recycle(const BeginRecycle&);
+  void settled();
   void gone(WorkerId, Exit);
   void settle_reload();
   void end_reload(const std::string& error);
@@ -120,7 +134,8 @@ class Supervisor {
   std::function<void(int)> finished_;
   std::map<WorkerId, Attached> attached_;  // exactly the workers of the pool
   std::unique_ptr<WorkerLink> departed_;   // the last one that is gone: it cannot be destroyed inside its own callback
-  std::map<AskId, std::unique_ptr<Grant>> grants_;
+  Admission admission_ = [](const Worker&, pid_t, Trial) { return Result<void>(); };
+  std::map<AskId, Asked> asked_;
   std::optional<PendingReload> reload_;
   std::optional<Trouble> trouble_;
   Machine<Pool, PoolEvent, PoolAction, PoolPolicy> pool_;

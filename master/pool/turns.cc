@@ -8,15 +8,7 @@ using Actions = std::vector<PoolAction>;
 bool stale(const Pool& pool, const Worker& w) { return w.generation < pool.goal.candidate; }
 
 Rank rank(const Pool& pool, const Worker& w) {
-  const Rank deploy = stale(pool, w) ? Rank::deploy : Rank::none;
-  const auto* recycle = std::get_if<Recycle>(&w.decision);
-  if (!recycle) return deploy;
-  switch (recycle->urgency) {
-    case Urgency::routine: return std::max(deploy, Rank::routine);
-    case Urgency::hard_limit: return Rank::hard_limit;
-    case Urgency::pressure: return Rank::pressure;
-  }
-  return deploy;
+  return std::max(stale(pool, w) ? Rank::deploy : Rank::none, recycle_rank(w));
 }
 
 std::optional<Urgency> question(Rank rank) {  // none: it needs no gate
@@ -113,6 +105,13 @@ Order order(const Pool& pool, const Turn& turn) {
   if (pool.headroom == Headroom::for_one) return Order::in_place;
   return urgent(turn.rank) ? Order::together : Order::successor_first;
 }
+
+// All were judged before this one's cooldown began: the watch must judge again.
+void begin_recycle(Pool& pool, const Turn& turn, Actions& actions) {
+  const Decision& decision = find(pool, turn.outgoing)->decision;
+  actions.push_back(BeginRecycle{turn.outgoing, turn.ask, turn.order, std::get<Recycle>(decision)});
+  for (Worker& w : pool.workers) w.decision = Keep{};
+}
 }  // namespace
 
 void settle_turns(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
@@ -156,8 +155,7 @@ void start_turn(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions
   if (turn->order != Order::successor_first && !another_may_retire(pool)) return;
   turn->stage = TurnStage::replacing;
   turn->deadline = now + policy.timeouts.boot;
-  if (turn->rank != Rank::deploy)  // judged before this recycle's cooldown began: the watch must judge again
-    for (Worker& w : pool.workers) w.decision = Keep{};
+  if (turn->rank != Rank::deploy) begin_recycle(pool, *turn, actions);
   switch (turn->order) {
     case Order::successor_first: return launch(pool, turn->slot, pool.goal.candidate, policy, now, actions);
     case Order::together:

@@ -1,6 +1,7 @@
 #pragma once
 // Those who want to know what becomes of workers: event log, metrics, linger, memory watch. Called by the Supervisor,
-// in the order they were registered, after the pool has taken the step.
+// in the order they were registered, from inside the pool's step: what they post is taken after it. A worker that
+// failed to boot or is gone is still in the pool then, and its link still there, for the last look.
 #include <string>
 
 #include "base/ids.h"
@@ -17,6 +18,9 @@ class WorkerObserver {
   virtual void worker_gone(const Worker&, const Exit&) {}  // gone after READY
   virtual void worker_hung(const Worker&, pid_t, const std::string& /*why*/) {}
   virtual void worker_refused(const Worker&, pid_t, const std::string& /*what*/) {}  // it broke the contract
+  // Its replacement begins now, because the recycler said so; the cooldown counts from here.
+  virtual void recycle_begun(const Worker&, pid_t, const BeginRecycle&, const Granted&) {}
+  virtual void pool_settled(const Pool&) {}  // after each of its steps
   virtual void load_started(Generation) {}
   virtual void generation_proven(Generation) {}
   virtual void generation_rejected(Generation, const std::string& /*cause*/) {}  // did not load, or could not boot

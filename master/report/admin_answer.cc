@@ -38,15 +38,21 @@ AdminAnswer healthz(const AdminView& view) {
 
 AdminAnswer status(const AdminView& view) {
   if (!view.snapshot) return text(503, "no status yet: moult is starting");
-  return {200, "application/json", status_json(view.snapshot->pool, view.snapshot->facts) + "\n"};
+  return {200, "application/json", status_json(*view.snapshot) + "\n"};
+}
+
+AdminAnswer metrics(const AdminView& view) {
+  if (!view.snapshot) return text(503, "no metrics yet: moult is starting");
+  return {200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(view.snapshot->metrics)};
 }
 
 AdminAnswer front_page(const AdminView& view) {
   if (!view.snapshot) return text(200, "moult is starting");
-  const auto& [pool, facts] = *view.snapshot;
+  const SupervisorDescription& pool = view.snapshot->pool;
+  const StatusFacts& facts = view.snapshot->facts;
   return text(200, "moult " + facts.version + ", " + facts.name + ": " + std::string(name(instance_state(pool))) +
                        ", " + std::to_string(serving_workers(pool)) + " of " + std::to_string(pool.wanted) +
-                       " workers serve. See /status.json");
+                       " workers serve. See /status.json and /metrics");
 }
 }  // namespace
 
@@ -74,14 +80,16 @@ AdminAnswer answer(const AdminRequest& request, const AdminRules& rules, const A
   if (request.path == "/livez") return livez(view);
   if (request.path == "/readyz") return ready_or(why_not_ready(view));
   if (request.path == "/healthz") return healthz(view);
-  if (rules.paths == AdminPaths::health_only) return text(404, "here are /livez /readyz /healthz");
+  if (rules.paths == AdminPaths::health_only && request.path == "/metrics") return metrics(view);
+  if (rules.paths == AdminPaths::health_only) return text(404, "here are /livez /readyz /healthz /metrics");
   if (!rules.token.empty() && !token_matches(request.authorization.value_or(""), rules.token)) {
     AdminAnswer refusal = text(401, "send the --admin-token: Authorization: Bearer TOKEN");
     refusal.extra_header = "WWW-Authenticate: Bearer";
     return refusal;
   }
   if (request.path == "/status.json") return status(view);
+  if (request.path == "/metrics") return metrics(view);
   if (request.path == "/") return front_page(view);
-  return text(404, "here are / /status.json /livez /readyz /healthz");
+  return text(404, "here are / /status.json /metrics /livez /readyz /healthz");
 }
 }  // namespace moult

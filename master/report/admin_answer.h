@@ -3,6 +3,7 @@
 //   /livez        200 while the loop turned within loop_is_alive_for
 //   /readyz       200 while at least one worker serves and no stop has begun
 //   /healthz      200 while that, or asleep: a front end may send requests
+//   /metrics      for Prometheus; on --admin with the token, on --health-bind for everybody
 //   /status.json  the status document         } not on --health-bind, and only with the token,
 //   /             one line for people         } if there is one
 // The health paths tell strangers no more than one word of why.

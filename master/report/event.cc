@@ -1,5 +1,6 @@
 #include "master/report/event.h"
 
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -35,6 +36,79 @@ void add_exit(Json& line, const Exit& exit) {
 
 void add_cause(Json& line, const std::string& cause) {
   if (!cause.empty()) line["cause"] = shortened(cause);
+}
+
+void add_worker(Json& line, const WorkerName& worker) {
+  add_worker(line, WorkerSubject{worker.slot, worker.pid, worker.generation});
+}
+
+double seconds(Duration duration) {
+  return std::round(std::chrono::duration<double, std::milli>(duration).count()) / 1000;
+}
+
+Json known(std::uint64_t bytes) { return bytes == no_limit ? Json(nullptr) : Json(bytes); }
+
+// What was known when it was decided.
+void add_evidence(Json& line, const Evidence& e) {
+  line["rss_bytes"] = e.rss_bytes;
+  line["limit_bytes"] = known(e.limit_bytes);
+  line["hard_limit_bytes"] = known(e.hard_limit_bytes);
+  line["boot_rss_bytes"] = e.boot_rss_bytes;
+  line["headroom_bytes"] = known(e.headroom_bytes);
+  const auto over = static_cast<std::int64_t>(e.rss_bytes) - static_cast<std::int64_t>(e.limit_bytes);
+  line["margin_bytes"] = e.limit_bytes == no_limit ? Json(nullptr) : Json(over);
+}
+
+void add_pressure(Json& line, const Evidence& e) {
+  if (e.needs_bytes == 0) return;
+  line["frees_bytes"] = e.frees_bytes;
+  line["needs_bytes"] = e.needs_bytes;
+}
+
+const char* replace_name(Order order) {
+  switch (order) {
+    case Order::successor_first: return "successor-first";
+    case Order::together: return "together";
+    case Order::in_place: break;
+  }
+  return "in-place";
+}
+
+Json holds(const std::vector<HeldFor>& held) {
+  Json list = Json::array();
+  for (const HeldFor& each : held) list.push_back({{"reason", name(each.why)}, {"seconds", seconds(each.lasted)}});
+  return list;
+}
+
+void add_recycle(Json& line, const RecycleRecord& r) {
+  add_worker(line, r.worker);
+  line["reason"] = name(r.why.cause);
+  line["urgency"] = name(r.why.urgency);
+  add_evidence(line, r.why.evidence);
+  add_pressure(line, r.why.evidence);
+  line["freed_bytes"] = r.freed_bytes;
+  line["requests"] = r.requests;
+  line["lifetime_seconds"] = seconds(r.lifetime);
+  line["gap_seconds"] = r.gap ? Json(seconds(*r.gap)) : Json(nullptr);
+  line["fleet_gap_seconds"] = line["gap_seconds"];  // this instance is its own fleet
+  line["cooldown_seconds"] = seconds(r.why.evidence.cooldown);
+  line["over_limit_seconds"] = seconds(r.over_limit);
+  line["over_hard_seconds"] = seconds(r.over_hard);
+  line["holds"] = holds(r.holds);
+  line["lease_wait_seconds"] = seconds(r.gate.waited);
+  line["fencing_token"] = r.gate.fencing_token;
+  line["gated"] = r.gate.gated;
+  line["replace"] = replace_name(r.order);
+  line["handed_over"] = 0;  // its connections are closed, not handed over
+  line["drain_outcome"] = name(r.drain);
+  line["drain_seconds"] = seconds(r.drained_for);
+}
+
+void add_lifetimes(Json& line, const LifetimeFigures& f) {
+  line["samples"] = f.samples;
+  line["requests_p10"] = f.p10;
+  line["requests_p50"] = f.p50;
+  line["lifetime_p10_seconds"] = seconds(f.p10_lifetime);
 }
 
 // Name and fields of each, in this one place.
@@ -77,6 +151,30 @@ struct Fill {
     line["outcome"] = e.outcome;
     line["error"] = e.error.empty() ? Json(nullptr) : Json(shortened(e.error));
   }
+  void operator()(const WorkerRecycled& e) const { add_recycle(line, e.recycle); }
+  void operator()(const HoldStarted& e) const {
+    add_worker(line, e.worker);
+    line["reason"] = name(e.why);
+    line["until"] = e.until ? Json(rfc3339(*e.until)) : Json(nullptr);
+    add_evidence(line, e.evidence);
+    add_pressure(line, e.evidence);
+    line["requests"] = e.evidence.requests;
+    line["requests_per_second"] = std::round(e.evidence.requests_per_second * 10) / 10;
+    line["cooldown_seconds"] = seconds(e.evidence.cooldown);
+  }
+  void operator()(const HoldEnded& e) const {
+    add_worker(line, e.worker);
+    line["reason"] = name(e.held.why);
+    line["held_seconds"] = seconds(e.held.lasted);
+  }
+  void operator()(const GateUngated& e) const {
+    add_worker(line, e.worker);
+    line["reason"] = name(e.why.cause);
+    line["urgency"] = name(e.why.urgency);
+  }
+  void operator()(const AlarmFiring& e) const { add_lifetimes(line, e.lifetimes); }
+  void operator()(const AlarmCleared& e) const { add_lifetimes(line, e.lifetimes); }
+  void operator()(const PressureFutile& e) const { line["for_seconds"] = e.for_seconds; }
   void operator()(const EventsDropped& e) const { line["count"] = e.count; }
 };
 
@@ -88,6 +186,10 @@ const char* name_of(const Event& event) {
             [](const BootFailed&) { return "boot_failed"; }, [](const ForkServerGone&) { return "fork_server_gone"; },
             [](const ReloadStarted&) { return "reload_started"; },
             [](const ReloadFinished&) { return "reload_finished"; },
+            [](const WorkerRecycled&) { return "worker_recycled"; }, [](const HoldStarted&) { return "hold_started"; },
+            [](const HoldEnded&) { return "hold_ended"; }, [](const GateUngated&) { return "gate_ungated"; },
+            [](const AlarmFiring&) { return "alarm_firing"; }, [](const AlarmCleared&) { return "alarm_cleared"; },
+            [](const PressureFutile&) { return "pressure_futile"; },
             [](const EventsDropped&) { return "events_dropped"; }},
       event);
 }

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "master/pool/exit.h"
 #include "master/pool/worker_state.h"
+#include "master/recycling/recycle_record.h"
 namespace moult {
 struct MasterStarted {
   std::string version;
@@ -53,11 +54,38 @@ struct ReloadFinished {
   std::string outcome;  // reload_progress.h
   std::string error;    // empty: none
 };
+struct WorkerRecycled {
+  RecycleRecord recycle;
+};
+struct HoldStarted {
+  WorkerName worker;
+  HoldReason why;
+  std::optional<WallTime> until;  // none: with the turn that is in hand
+  Evidence evidence;
+};
+struct HoldEnded {
+  WorkerName worker;
+  HeldFor held;
+};
+struct GateUngated {
+  WorkerName worker;
+  Recycle why;
+};
+struct AlarmFiring {
+  LifetimeFigures lifetimes;
+};
+struct AlarmCleared {
+  LifetimeFigures lifetimes;
+};
+struct PressureFutile {
+  double for_seconds;
+};
 struct EventsDropped {
   std::uint64_t count;
 };  // by the event log itself: it was full or not read
 using Event = std::variant<MasterStarted, MasterStopped, WorkerReadyEvent, WorkerExited, BootFailed, ForkServerGone,
-                           ReloadStarted, ReloadFinished, EventsDropped>;
+                           ReloadStarted, ReloadFinished, WorkerRecycled, HoldStarted, HoldEnded, GateUngated,
+                           AlarmFiring, AlarmCleared, PressureFutile, EventsDropped>;
 
 // With its newline.
 std::string event_line(const Event&, const std::string& instance, WallTime at);

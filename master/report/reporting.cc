@@ -5,7 +5,7 @@
 #include "base/machine.h"
 namespace moult {
 Reporting::Reporting(uv_loop_t* loop, const ReportOptions& options)
-    : loop_(loop), options_(options), started_at_(monotonic_now(loop)) {}
+    : loop_(loop), options_(options), started_at_(monotonic_now(loop)), metrics_(options.version) {}
 
 Result<std::unique_ptr<Reporting>> Reporting::open(uv_loop_t* loop, const ReportOptions& options) {
   std::unique_ptr<Reporting> reporting(new Reporting(loop, options));
@@ -52,16 +52,23 @@ Result<void> Reporting::open_parts() {
   if (!service_manager) return service_manager.error();
   service_manager_ = std::move(*service_manager);
   reporter_ = std::make_unique<EventReporter>(EventReporterParts{*log_, events_.get(), oom_kills_, options_.version});
+  recycle_reporter_ = std::make_unique<RecycleReporter>(RecycleReporterParts{*log_, events_.get(), options_.name});
   return {};
 }
 
-Result<void> Reporting::watch(Supervisor& supervisor) {
-  supervisor_ = &supervisor;
+Result<void> Reporting::watch(ReportSources sources) {
+  Supervisor& supervisor = sources.supervisor;
+  sources_.emplace(std::move(sources));
   supervisor.observe(*reporter_);
   supervisor.observe(*service_manager_);
+  supervisor.observe(metrics_);
   reporter_->master_started();
   if (options_.admin_servers.empty()) return {};
-  publisher_ = std::make_unique<SnapshotPublisher>(loop_, board_, [this] { return take_snapshot(); });
+  publisher_ = std::make_unique<SnapshotPublisher>(loop_, board_, [this] {
+    Snapshot taken = take_snapshot();
+    taken.metrics = metrics_.collect(taken.pool, taken.recycling);
+    return taken;
+  });
   supervisor.observe(*publisher_);
   return start_admin_servers();
 }
@@ -89,23 +96,26 @@ void Reporting::stopping() {
   changed();
 }
 
+void Reporting::say(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) log_->info(line);
+}
+
 void Reporting::changed() {
   if (publisher_) publisher_->changed();
 }
 
 Snapshot Reporting::take_snapshot() const {
-  return {supervisor_->describe(),
+  return {sources_->supervisor.describe(),
           {.version = options_.version,
            .name = options_.name,
            .server = server_,
            .pid = getpid(),
            .uptime = monotonic_now(loop_) - started_at_,
            .log_lines_dropped = log_->dropped() + passed_on_[0]->dropped() + passed_on_[1]->dropped(),
-           .events_dropped = events_ ? events_->dropped() : 0}};
+           .events_dropped = events_ ? events_->dropped() : 0},
+          sources_->recycling(),
+          sources_->gate()};
 }
 
-std::string Reporting::status_document() const {
-  const Snapshot now = take_snapshot();
-  return status_json(now.pool, now.facts);
-}
+std::string Reporting::status_document() const { return status_json(take_snapshot()); }
 }  // namespace moult

@@ -13,7 +13,9 @@
 #include "master/report/event_log.h"
 #include "master/report/event_reporter.h"
 #include "master/report/log.h"
+#include "master/report/metrics.h"
 #include "master/report/pid_file.h"
+#include "master/report/recycle_reporter.h"
 #include "master/report/service_manager.h"
 #include "master/report/snapshot.h"
 namespace moult {
@@ -25,6 +27,13 @@ struct ReportOptions {
   ServiceManagerSettings service_manager;
 };
 
+// What the status and the metrics are made of.
+struct ReportSources {
+  Supervisor& supervisor;
+  std::function<RecyclingDescription()> recycling;
+  std::function<GateDescription()> gate;
+};
+
 class Reporting {
  public:
   static Result<std::unique_ptr<Reporting>> open(uv_loop_t*, const ReportOptions&);
@@ -32,8 +41,13 @@ class Reporting {
   Reporting(const Reporting&) = delete;
   Reporting& operator=(const Reporting&) = delete;
 
-  // The admin servers answer from now on. The supervisor outlives us.
-  Result<void> watch(Supervisor&);
+  // Who wants to hear of recycles: made known to the memory watch.
+  std::vector<RecycleObserver*> recycle_observers() { return {recycle_reporter_.get(), &metrics_}; }
+  void on_alarm(std::function<void(const std::string& event_line)> call) {
+    recycle_reporter_->on_alarm(std::move(call));
+  }
+  // The admin servers answer from now on. What is shown outlives us.
+  Result<void> watch(ReportSources);
 
   Log& log() { return *log_; }
   // Lines of workers, to our own stdout and stderr. False: nobody reads, the line is lost.
@@ -41,7 +55,8 @@ class Reporting {
   void server_is(const std::string& name) { server_ = name; }  // "uvicorn 0.17.6", as the fork server said
   void reopen();
   void stopping();
-  void changed();  // something that no observer hears
+  void say(const std::vector<std::string>& lines);  // to the log, for people
+  void changed();                                   // something that no observer hears
   std::string status_document() const;
 
  private:
@@ -54,13 +69,15 @@ class Reporting {
   const ReportOptions options_;
   const MonotonicTime started_at_;
   std::string server_;
-  Supervisor* supervisor_ = nullptr;
+  std::optional<ReportSources> sources_;
   OomKills oom_kills_;
+  Metrics metrics_;
   std::unique_ptr<Log> log_;
   std::unique_ptr<LineWriter> passed_on_[2];  // stdout, stderr
   std::optional<PidFile> pid_file_;
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<EventReporter> reporter_;
+  std::unique_ptr<RecycleReporter> recycle_reporter_;
   std::unique_ptr<ServiceManager> service_manager_;
   std::shared_ptr<SnapshotBoard> board_ = std::make_shared<SnapshotBoard>();
   std::unique_ptr<SnapshotPublisher> publisher_;

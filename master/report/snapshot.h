@@ -15,6 +15,7 @@
 #include "base/uv_handle.h"
 #include "master/pool/supervisor.h"
 #include "master/pool/worker_observer.h"
+#include "master/report/metrics.h"
 #include "master/report/status_json.h"
 namespace moult {
 inline constexpr Duration snapshot_every = std::chrono::seconds(1);
@@ -24,7 +25,11 @@ inline constexpr Duration change_settles = std::chrono::milliseconds(5);
 struct Snapshot {
   SupervisorDescription pool;
   StatusFacts facts;
+  RecyclingDescription recycling = {};
+  GateDescription gate = {};
+  std::vector<prometheus::MetricFamily> metrics = {};
 };
+std::string status_json(const Snapshot&);
 
 class SnapshotBoard {
  public:

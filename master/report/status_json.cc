@@ -29,9 +29,46 @@ Json worker_json(const WorkerDescription& worker) {
   if (!worker.status.empty()) json["status"] = worker.status;
   return json;
 }
+
+Json known(std::uint64_t bytes) { return bytes == no_limit ? Json(nullptr) : Json(bytes); }
+
+void add_memory(Json& json, const RecyclingDescription& recycling, WorkerId id) {
+  const auto found = recycling.workers.find(id);
+  if (found == recycling.workers.end()) return;
+  const WorkerMemoryDescription& memory = found->second;
+  json["rss_bytes"] = memory.rss_bytes;
+  json["boot_rss_bytes"] = memory.boot_rss_bytes;
+  json["limit_bytes"] = known(memory.limit_bytes);
+  json["hard_limit_bytes"] = known(memory.hard_limit_bytes);
+  json["hold"] = memory.hold ? Json(name(memory.hold->why)) : Json(nullptr);
+}
+
+Json recycler_json(const RecyclingDescription& recycling) {
+  return {{"memory_limit_bytes", recycling.base_bytes > 0 ? Json(recycling.base_bytes) : Json(nullptr)},
+          {"headroom_bytes", known(recycling.headroom_bytes)},
+          {"min_headroom_bytes", recycling.min_headroom_bytes},
+          {"since_last_recycle_seconds",
+           recycling.since_last_recycle ? Json(seconds(*recycling.since_last_recycle)) : Json(nullptr)}};
+}
+
+Json gate_json(const GateDescription& gate) {
+  Json refusals = Json::object();
+  for (std::size_t i = 0; i < gate.refusals.size(); ++i) refusals[name(static_cast<Refusal>(i))] = gate.refusals[i];
+  return {{"kind", gate.kind},      {"state", "ok"},           {"lease", gate.lease_held ? "held" : "free"},
+          {"tokens", gate.tokens},  {"granted", gate.granted}, {"refusals", refusals},
+          {"ungated", gate.ungated}};
+}
+
+Json lifetimes_json(const RecyclingDescription& recycling) {
+  return {{"samples", recycling.lifetimes.samples},
+          {"p10", recycling.lifetimes.p10},
+          {"p50", recycling.lifetimes.p50},
+          {"alarm", recycling.alarm}};
+}
 }  // namespace
 
-std::string status_json(const SupervisorDescription& d, const StatusFacts& facts) {
+std::string status_json(const SupervisorDescription& d, const StatusFacts& facts, const RecyclingDescription& recycling,
+                        const GateDescription& gate) {
   Json json{{"version", facts.version},
             {"name", facts.name},
             {"pid", facts.pid},
@@ -44,7 +81,13 @@ std::string status_json(const SupervisorDescription& d, const StatusFacts& facts
   if (d.candidate != d.proven) json["candidate_generation"] = d.candidate.value;
   json["fork_server_pid"] = d.fork_server_pid > 0 ? Json(d.fork_server_pid) : Json(nullptr);
   json["workers"] = Json::array();
-  for (const WorkerDescription& each : d.workers) json["workers"].push_back(worker_json(each));
+  for (const WorkerDescription& each : d.workers) {
+    json["workers"].push_back(worker_json(each));
+    add_memory(json["workers"].back(), recycling, each.id);
+  }
+  json["recycler"] = recycler_json(recycling);
+  if (gate.kind) json["gate"] = gate_json(gate);
+  json["lifetimes"] = lifetimes_json(recycling);
   json["boot_error"] = d.boot_error.empty() ? Json(nullptr) : Json(d.boot_error);
   json["log_lines_dropped"] = facts.log_lines_dropped;
   json["events_dropped"] = facts.events_dropped;

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "base/clock.h"
+#include "lease/local_gate.h"
 #include "master/pool/supervisor.h"
+#include "master/recycling/memory_watch.h"
 namespace moult {
 struct StatusFacts {  // what the pool does not know
   std::string version;
@@ -18,5 +20,6 @@ struct StatusFacts {  // what the pool does not know
 };
 
 // One line without a newline.
-std::string status_json(const SupervisorDescription&, const StatusFacts&);
+std::string status_json(const SupervisorDescription&, const StatusFacts&, const RecyclingDescription& = {},
+                        const GateDescription& = {});
 }  // namespace moult

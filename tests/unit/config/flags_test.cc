@@ -56,49 +56,37 @@ const std::vector<std::string> usable{"bind",
                                       "admin-token",
                                       "health-bind",
                                       "events",
-                                      "log-format"};
-const std::vector<std::string> later{"max-requests",
-                                     "max-requests-jitter",
-                                     "state-dir",
-                                     "memory-limit",
-                                     "limit-jitter",
-                                     "limit-spread",
-                                     "hard-limit",
-                                     "min-runway",
-                                     "runway",
-                                     "sample-near",
-                                     "sample-far",
-                                     "max-lifetime",
-                                     "max-lifetime-jitter",
-                                     "cooldown",
-                                     "urgent-cooldown",
-                                     "min-headroom",
-                                     "busy-rps",
-                                     "defer-max",
-                                     "replace",
-                                     "alarm-requests-p10",
-                                     "alarm-window",
-                                     "on-alarm",
-                                     "fleet",
-                                     "fleet-name",
-                                     "fleet-ca",
-                                     "lease-permits",
-                                     "lease-ttl",
-                                     "recycle-rate",
-                                     "recycle-burst",
-                                     "min-healthy",
-                                     "urgent-wait",
-                                     "parking-max",
-                                     "linger-timeout",
-                                     "idle",
-                                     "warmth",
-                                     "warm-for",
-                                     "spares",
-                                     "wake-timeout",
-                                     "idle-ignore",
-                                     "on-sleep",
-                                     "on-wake",
-                                     "sidecar-bind"};
+                                      "log-format",
+                                      "max-requests",
+                                      "max-requests-jitter",
+                                      "memory-limit",
+                                      "limit-jitter",
+                                      "limit-spread",
+                                      "hard-limit",
+                                      "min-runway",
+                                      "runway",
+                                      "sample-near",
+                                      "sample-far",
+                                      "max-lifetime",
+                                      "max-lifetime-jitter",
+                                      "cooldown",
+                                      "urgent-cooldown",
+                                      "min-headroom",
+                                      "busy-rps",
+                                      "defer-max",
+                                      "replace",
+                                      "alarm-requests-p10",
+                                      "alarm-window",
+                                      "on-alarm",
+                                      "lease-permits",
+                                      "lease-ttl",
+                                      "recycle-rate",
+                                      "recycle-burst",
+                                      "min-healthy"};
+const std::vector<std::string> later{"state-dir",   "fleet",       "fleet-name",     "fleet-ca",
+                                     "urgent-wait", "parking-max", "linger-timeout", "idle",
+                                     "warmth",      "warm-for",    "spares",         "wake-timeout",
+                                     "idle-ignore", "on-sleep",    "on-wake",        "sidecar-bind"};
 
 TEST(Flags, KnowsEveryFlagOfTheDesign) {
   for (const auto& name : usable) {
@@ -173,7 +161,10 @@ TEST(ManPage, ExplainsEveryFlagWithItsDefault) {
   std::string page((std::istreambuf_iterator<char>(file)), {});
   for (std::size_t at; (at = page.find("\\-")) != std::string::npos;) page.erase(at, 1);
   for (const auto& name : usable) {
-    const auto at = page.find("\\fB--" + name + "\\fR", page.find("\n.SH FLAGS"));
+    const std::string bold = "\\fB--" + name + "\\fR";
+    auto at = page.find(bold, page.find("\n.SH FLAGS"));
+    const auto heads_an_entry = [&] { return page.compare(page.rfind('\n', at) - 3, 3, ".TP") == 0; };
+    while (at != std::string::npos && !heads_an_entry()) at = page.find(bold, at + 1);
     ASSERT_NE(at, std::string::npos) << name;
     const std::string entry = page.substr(at, page.find("\n.TP", at) - at);
     const auto fallback = std::string(find_flag(name)->default_text);

@@ -24,6 +24,27 @@ TEST_F(OperatorTest, PassesEachWishOnAndSaysWhoAsked) {
                                          "stopping gracefully: asked by SIGTERM", "stopping quickly: asked by SIGINT"));
 }
 
+TEST_F(OperatorTest, AsksOneWorkerOrAllToGo) {
+  EXPECT_EQ(*wishes.recycle("a test", 2), 1u);
+  EXPECT_EQ(*wishes.recycle("a test", std::nullopt), 3u);
+  EXPECT_THAT(recorded.asked, ElementsAre("recycle 2", "recycle all"));
+  EXPECT_THAT(recorded.said, ElementsAre("worker 2 is to be replaced: asked by a test",
+                                         "all workers are to be replaced: asked by a test"));
+}
+
+TEST_F(OperatorTest, SaysWhyNobodyIsAskedToGo) {
+  EXPECT_EQ(wishes.recycle("a test", 3).error().message, "no worker serves in slot 3");
+  recorded.mode = Mode::draining;
+  EXPECT_EQ(wishes.recycle("a test", 0).error().message, "nobody is replaced: moult is stopping");
+  EXPECT_THAT(recorded.asked, ElementsAre("recycle 3"));
+}
+
+TEST_F(OperatorTest, RefusesAReloadForWhichThereIsNoRoom) {
+  recorded.room = Error{"no room for a reload"};
+  EXPECT_EQ(wishes.reload("SIGHUP", [](const ReloadOutcome&) {}).error().message, "no room for a reload");
+  EXPECT_THAT(recorded.asked, IsEmpty());
+}
+
 TEST_F(OperatorTest, ScalesBetweenOneAndTheMostWorkers) {
   EXPECT_FALSE(wishes.scale("a test", 0));
   EXPECT_TRUE(wishes.scale("a test", 1));

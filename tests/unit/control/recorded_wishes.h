@@ -11,6 +11,7 @@ struct RecordedWishes {
   std::vector<std::function<void(const ReloadOutcome&)>> reloads;  // those in hand
   unsigned wanted = 3;
   Mode mode = Mode::serve;
+  Result<void> room;
   std::string status = R"({"name":"web","wanted":3})";
 
   OperatorParts parts() {
@@ -19,6 +20,12 @@ struct RecordedWishes {
     parts.stop_quickly = [this] { asked.push_back("stop quickly"), mode = Mode::quick; };
     parts.scale = [this](unsigned workers) { asked.push_back("scale " + std::to_string(wanted = workers)); };
     parts.reload = [this](auto finished) { asked.push_back("reload"), reloads.push_back(std::move(finished)); };
+    parts.recycle = [this](std::optional<unsigned> slot) -> Result<unsigned> {
+      asked.push_back("recycle " + (slot ? std::to_string(*slot) : "all"));
+      if (slot && *slot >= wanted) return Error{"no worker serves in slot " + std::to_string(*slot)};
+      return slot ? 1 : wanted;
+    };
+    parts.room_for_a_reload = [this] { return room; };
     parts.wanted = [this] { return wanted; };
     parts.mode = [this] { return mode; };
     parts.reopen_worker_logs = [this] { asked.push_back("reopen the workers' logs"); };

@@ -13,16 +13,17 @@ using testing::Not;
 json two_workers() {
   return json::parse(R"({"version":"0.1.0","name":"web","pid":812,"generation":2,"state":"active",
     "uptime_seconds":3725.5,"wanted":3,"boot_error":"","workers":[
-    {"slot":0,"pid":900,"state":"serving","generation":2,"uptime_seconds":59.9,"requests":12345,"in_flight":2},
+    {"slot":0,"pid":900,"state":"serving","generation":2,"uptime_seconds":59.9,"requests":12345,"in_flight":2,
+     "rss_bytes":57900000,"limit_bytes":113221335,"hold":"cooldown"},
     {"slot":10,"pid":null,"state":"booting","generation":3}]})");
 }
 
 TEST(StatusTable, HasAHeaderAndALineForEachWorkerWithADashForWhatIsAbsent) {
   EXPECT_EQ(status_table(two_workers(), 0),
             "moult 0.1.0  name web  pid 812  state active  generation 2  uptime 1h02m  serving 1 of 3 wanted\n"
-            "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS  IN-FLIGHT\n"
-            "   0  900  serving           2     59s     12345          2\n"
-            "  10    -  booting           3       -         -          -\n");
+            "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS  IN-FLIGHT  MEMORY   LIMIT  WAITS FOR\n"
+            "   0  900  serving           2     59s     12345          2   57 MB  113 MB  cooldown\n"
+            "  10    -  booting           3       -         -          -       -       -  -\n");
 }
 
 TEST(StatusTable, LeavesColumnsOutFromTheRightWhereTheTerminalIsNarrow) {
@@ -31,6 +32,7 @@ TEST(StatusTable, LeavesColumnsOutFromTheRightWhereTheTerminalIsNarrow) {
     const std::size_t begin = table.find('\n') + 1;
     return table.substr(begin, table.find('\n', begin) - begin);
   };
+  EXPECT_EQ(first_row(86), "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS  IN-FLIGHT  MEMORY   LIMIT  WAITS FOR");
   EXPECT_EQ(first_row(59), "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS  IN-FLIGHT");
   EXPECT_EQ(first_row(58), "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS");
   EXPECT_EQ(first_row(30), "SLOT  PID  STATE    GENERATION");

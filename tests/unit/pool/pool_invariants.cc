@@ -21,6 +21,8 @@ void PoolInvariants::check(const Pool& before, const PoolEvent& event, const Poo
   turns(s);
   routine_begins_in_peace(s);
   urgent_waits_for_reasons_only(s);
+  waits_explain_themselves(s);
+  recycles_are_told(s);
   retire_at_once(s);
   retires(s);
   leases(s);

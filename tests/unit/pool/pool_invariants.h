@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <vector>
+#include "master/pool/held_back.h"
 #include "master/pool/pool.h"
 namespace moult {
 using namespace std::chrono_literals;
@@ -37,6 +38,8 @@ class PoolInvariants {
   void spares(const Step&) const;
   void turns(const Step&) const;
   void routine_begins_in_peace(const Step&) const;
+  void waits_explain_themselves(const Step&) const;
+  void recycles_are_told(const Step&) const;
   void urgent_waits_for_reasons_only(const Step&);
   void retire_at_once(const Step&) const;
   void retires(const Step&) const;

@@ -36,6 +36,37 @@ void PoolInvariants::routine_begins_in_peace(const Step& s) const {
   }
 }
 
+// Who is to go and stays has a reason, and that reason is true.
+void PoolInvariants::waits_explain_themselves(const Step& s) const {
+  for (const Worker& w : s.after.workers) {
+    const bool is_to_go = std::holds_alternative<Recycle>(w.decision) && w.state == WorkerState::serving &&
+                          wanted(s.after, w) && s.after.goal.mode == Mode::serve;
+    const auto held = held_back(s.after, w, s.now);
+    if (!is_to_go && held) fail("somebody waits who is not to go");
+    if (!is_to_go) continue;
+    const Turn* own = turn_in(s.after, *w.slot);
+    const bool on_its_way = own && (own->stage == TurnStage::asking || own->stage == TurnStage::replacing);
+    if (!held && !on_its_way) fail("somebody waits without a reason");
+    if (!held) continue;
+    if (held->until <= s.now) fail("somebody waits for what is over");
+    const bool others = !s.after.turns.empty() || count(s.after, [](const Worker& each) { return leaving(each); });
+    if (held->why == HoldReason::turn_in_hand && !others) fail("somebody waits for a turn that nobody has");
+  }
+}
+
+// The cooldown counts from one moment, in which nobody's earlier judgement is left.
+void PoolInvariants::recycles_are_told(const Step& s) const {
+  for (const PoolAction& action : s.actions) {
+    const auto* begun = std::get_if<BeginRecycle>(&action);
+    if (!begun) continue;
+    const Turn* turn = turn_against(s.before, begun->id);
+    if (!turn || turn->rank == Rank::deploy) fail("a recycle begins that nobody asked the gate for");
+    if (!find(s.after, begun->id)) fail("a recycle of nobody");
+    for (const Worker& w : s.after.workers)
+      if (!std::holds_alternative<Keep>(w.decision)) fail("a judgement from before the cooldown is left");
+  }
+}
+
 // No started routine turn, no sibling's lease, no other slot's back-off holds an urgent worker.
 void PoolInvariants::urgent_waits_for_reasons_only(const Step& s) {
   if (const auto* answer = std::get_if<GateAnswered>(&s.event))

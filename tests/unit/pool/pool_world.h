@@ -18,7 +18,7 @@ struct World {
   enum class Weather { storm, calm } weather = Weather::storm;
   PoolInvariants invariants{policy};
   struct {
-    long steps = 0, forks = 0, goes = 0, retires = 0, questions = 0, rejected = 0, lost = 0;
+    long steps = 0, forks = 0, goes = 0, retires = 0, questions = 0, rejected = 0, lost = 0, recycles = 0;
   } count;
 
   unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }
@@ -58,6 +58,7 @@ struct World {
                      else after(up_to(5s), GateAnswered{a.ask, Refused{Refusal::no_tokens, 3s}});
                    },
                    [&](const GenerationRejected&) { ++count.rejected; },
+                   [&](const BeginRecycle&) { ++count.recycles; },
                    [&](const CloseListeners&) {
                      if (below(4)) after(up_to(500ms), ListenersClosed{});
                    },
@@ -126,7 +127,8 @@ struct World {
     }
   }
   void wish() {
-    switch (below(17)) {
+    switch (below(18)) {
+      case 17: return below(4) ? judge() : post(GenerationRefused{pool.goal.candidate});
       case 16: return below(4) ? judge() : flood();
       case 0:
       case 1: return post(ScaleTo{1 + below(6)});

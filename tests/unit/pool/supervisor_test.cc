@@ -225,6 +225,44 @@ TEST_F(SupervisorTest, AWorkerThatBreaksTheContractBeforeReadyIsNotLetIn) {
   EXPECT_EQ(supervisor->describe().boot_error, "killed by SIGKILL\nit speaks contract version 9, not 1");
 }
 
+TEST_F(SupervisorTest, CodeWhoseWorkersAreNotAdmittedIsRejectedAtOnceAndTheOldOneServesOn) {
+  serve(1);
+  Supervisor::Trial asked{};
+  supervisor->on_admission([&](const Worker&, pid_t, Supervisor::Trial trial) {
+    asked = trial;
+    return Result<void>(Error{"too heavy"});
+  });
+  ReloadOutcome outcome{true, "", {}};
+  supervisor->reload([&](const ReloadOutcome& ended) { outcome = ended; });
+  launcher.loads.loaded({2});
+  launcher.links.at({2}).ready({2}, Drain::close);
+  EXPECT_EQ(asked, Supervisor::Trial::first_of_its_code);
+  EXPECT_FALSE(outcome.succeeded);
+  EXPECT_EQ(outcome.error, "too heavy");
+  EXPECT_EQ(supervisor->describe().proven, Generation{1});
+  EXPECT_EQ(supervisor->describe().candidate, Generation{1});
+}
+
+TEST_F(SupervisorTest, TheFirstCodeWhoseWorkersAreNotAdmittedEndsWithExit3) {
+  supervisor->on_admission([](const Worker&, pid_t, Supervisor::Trial) { return Result<void>(Error{"too heavy"}); });
+  supervisor->start(1);
+  launcher.loads.loaded({1});
+  launcher.links.at({1}).ready({1}, Drain::close);
+  launcher.links.at({1}).gone({1}, Exit{.pid = 1, .signal = SIGTERM});
+  EXPECT_EQ(exit_code, 3);
+}
+
+TEST_F(SupervisorTest, AWorkerOfCodeThatServesIsAdmittedWhateverTheAnswer) {
+  serve(1);
+  supervisor->on_admission([](const Worker&, pid_t, Supervisor::Trial trial) {
+    EXPECT_EQ(trial, Supervisor::Trial::none);
+    return Result<void>(Error{"too heavy"});
+  });
+  launcher.links.at({1}).gone({1}, Exit{.pid = 1, .signal = SIGKILL});
+  launcher.links.at({2}).ready({2}, Drain::close);
+  EXPECT_EQ(supervisor->describe().workers.at(0).state, WorkerState::serving);
+}
+
 TEST_F(SupervisorTest, AHungWorkerIsAbortedAndItsSlotIsFilledAtOnce) {
   serve(1);
   supervisor->hung({1}, "no heartbeat for 30.0 s");

@@ -58,8 +58,11 @@ TEST(AdminAnswer, GivesTheStatusDocumentAndALineForPeople) {
   const Snapshot serving = of(Mode::serve, WorkerState::serving);
   EXPECT_EQ(get("/status.json", &serving).content_type, "application/json");
   EXPECT_THAT(get("/status.json", &serving).body, HasSubstr("secret cause"));
-  EXPECT_EQ(get("/", &serving).body, "moult 0.1.0, shop: serving, 1 of 1 workers serve. See /status.json\n");
+  EXPECT_EQ(get("/", &serving).body,
+            "moult 0.1.0, shop: serving, 1 of 1 workers serve. See /status.json and /metrics\n");
   EXPECT_EQ(get("/status.json", nullptr).status, 503);
+  EXPECT_EQ(get("/metrics", nullptr).status, 503);
+  EXPECT_EQ(get("/metrics", &serving).content_type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(get("/nothing", &serving).status, 404);
 }
 
@@ -67,6 +70,7 @@ TEST(AdminAnswer, HealthOnlyShowsNothingElse) {
   const Snapshot serving = of(Mode::serve, WorkerState::serving);
   const AdminRules rules{AdminPaths::health_only, ""};
   EXPECT_EQ(get("/readyz", &serving, rules).status, 200);
+  EXPECT_EQ(get("/metrics", &serving, rules).status, 200);
   EXPECT_EQ(get("/status.json", &serving, rules).status, 404);
   EXPECT_EQ(get("/", &serving, rules).status, 404);
 }

@@ -62,8 +62,7 @@ TEST(StatusJson, SaysNullWhereThereIsNothingYet) {
 
 TEST(StatusJson, LeavesOutWhatThisInstanceDoesNotHave) {
   const json status = json::parse(status_json(serving_pool(), facts));
-  for (const char* key : {"recycler", "gate", "lifetimes", "parking", "linger", "idle", "schedule"})
-    EXPECT_FALSE(status.contains(key)) << key;
+  for (const char* key : {"gate", "parking", "linger", "idle", "schedule"}) EXPECT_FALSE(status.contains(key)) << key;
 }
 
 TEST(StatusJson, IsOneLineWhateverTheCauseHolds) {

@@ -1,0 +1,58 @@
+#include "master/pool/held_back.h"
+
+#include <algorithm>
+
+#include "master/pool/pool_parts.h"
+namespace moult {
+namespace {
+HoldReason reason(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::lease_held:
+    case Refusal::late: return HoldReason::lease_held;  // late: another question follows
+    case Refusal::no_tokens: return HoldReason::no_tokens;
+    case Refusal::below_minimum: return HoldReason::below_minimum;
+    case Refusal::store_unreachable: break;
+  }
+  return HoldReason::store_unreachable;
+}
+
+// The last moment at which a slot whose boot failed is tried again.
+std::optional<MonotonicTime> boots_fail_until(const Pool& pool, const Worker& worker, MonotonicTime now) {
+  MonotonicTime until = pool.slots[*worker.slot].retry_at;
+  if (recycle_rank(worker) == Rank::routine)
+    for (unsigned slot = 0; slot < target(pool); ++slot) until = std::max(until, pool.slots[slot].retry_at);
+  if (until > now) return until;
+  return launchable(pool, pool.goal.candidate) ? std::nullopt : std::optional(never);
+}
+
+MonotonicTime end_of_turns(const Pool& pool) {
+  MonotonicTime end{};
+  for (const Turn& turn : pool.turns) end = std::max(end, turn.deadline);
+  for (const Worker& each : pool.workers)
+    if (each.state == WorkerState::retiring) end = std::max(end, each.deadline);
+  return end == MonotonicTime{} ? never : end;
+}
+
+std::optional<HeldBack> held_back_in(const Pool& pool, const Turn& own) {
+  switch (own.stage) {
+    case TurnStage::asking:
+    case TurnStage::replacing: break;
+    case TurnStage::granted: return HeldBack{HoldReason::turn_in_hand, end_of_turns(pool)};  // two retire already
+    case TurnStage::recovering: return HeldBack{HoldReason::boot_failing, own.deadline};
+  }
+  return std::nullopt;
+}
+}  // namespace
+
+std::optional<HeldBack> held_back(const Pool& pool, const Worker& worker, MonotonicTime now) {
+  if (recycle_rank(worker) == Rank::none || pool.goal.mode != Mode::serve || worker.state != WorkerState::serving ||
+      !wanted(pool, worker))
+    return std::nullopt;
+  const auto own = std::ranges::find(pool.turns, *worker.slot, &Turn::slot);
+  if (own != pool.turns.end()) return held_back_in(pool, *own);
+  if (recycle_rank(worker) <= pool.refused.rank && now < pool.refused.retry_at)
+    return HeldBack{reason(pool.refused.why), pool.refused.retry_at};
+  if (const auto until = boots_fail_until(pool, worker, now)) return HeldBack{HoldReason::boot_failing, *until};
+  return HeldBack{HoldReason::turn_in_hand, end_of_turns(pool)};
+}
+}  // namespace moult

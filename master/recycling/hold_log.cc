@@ -1,0 +1,63 @@
+#include "master/recycling/hold_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "master/pool/pool_parts.h"
+namespace moult {
+namespace {
+Evidence evidence_of(const Decision& decision) {
+  return std::visit(Match{[](const Keep&) { return Evidence{}; }, [](const auto& judged) { return judged.evidence; }},
+                    decision);
+}
+
+std::optional<HeldBack> hold_of(const Pool& pool, const Worker& worker, MonotonicTime now) {
+  if (worker.state != WorkerState::serving) return std::nullopt;
+  if (const auto* hold = std::get_if<Hold>(&worker.decision)) return HeldBack{hold->why, hold->until};
+  return held_back(pool, worker, now);
+}
+}  // namespace
+
+std::vector<HoldChange> HoldLog::update(const Pool& pool, MonotonicTime now) {
+  std::vector<HoldChange> changes;
+  std::map<WorkerId, HeldBack> holds;
+  for (const Worker& worker : pool.workers)
+    if (const auto hold = hold_of(pool, worker, now)) holds[worker.id] = *hold;
+  for (auto it = holding_.begin(); it != holding_.end();) {
+    const auto& [worker, held] = *it;
+    const auto still = holds.find(worker);
+    if (still != holds.end() && still->second.why == held.now.why) {
+      ++it;
+      continue;
+    }
+    changes.push_back({worker, held.now.why, std::nullopt, {}, now - held.since});
+    keep(worker, held, now);
+    it = holding_.erase(it);
+  }
+  for (const auto& [worker, hold] : holds) {
+    const auto [known, is_new] = holding_.try_emplace(worker, Holding{hold, now});
+    known->second.now = hold;
+    if (is_new) changes.push_back({worker, hold.why, hold, evidence_of(find(pool, worker)->decision), {}});
+  }
+  std::erase_if(past_, [&](const auto& each) { return !find(pool, each.first); });
+  return changes;
+}
+
+std::optional<HeldBack> HoldLog::holding(WorkerId worker) const {
+  const auto found = holding_.find(worker);
+  return found == holding_.end() ? std::nullopt : std::optional(found->second.now);
+}
+
+std::vector<HeldFor> HoldLog::take(WorkerId worker, MonotonicTime now) {
+  if (const auto held = holding_.find(worker); held != holding_.end()) keep(worker, held->second, now);
+  const auto past = past_.extract(worker);
+  return past ? past.mapped() : std::vector<HeldFor>();
+}
+
+void HoldLog::keep(WorkerId worker, const Holding& held, MonotonicTime now) {
+  std::vector<HeldFor>& past = past_[worker];
+  const auto same = std::ranges::find(past, held.now.why, &HeldFor::why);
+  if (same != past.end()) same->lasted += now - held.since;
+  else past.push_back({held.now.why, now - held.since});
+}
+}  // namespace moult

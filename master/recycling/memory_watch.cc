@@ -1,0 +1,263 @@
+#include "master/recycling/memory_watch.h"
+
+#include <algorithm>
+
+#include "master/pool/pool_parts.h"
+namespace moult {
+MemoryWatch::MemoryWatch(uv_loop_t* loop, const MemoryWatchOptions& options, Supervisor& supervisor,
+                         std::vector<RecycleObserver*> observers)
+    : loop_(loop),
+      options_(options),
+      supervisor_(supervisor),
+      observers_(std::move(observers)),
+      random_{options.random_seed},
+      limits_(options.limits),
+      pressure_(
+          loop, options.min_headroom, [this] { judge_all_soon(); },
+          [this](const std::string& line) {
+            tell([&](RecycleObserver& o) { o.recycling_note(LogLevel::warning, line); });
+          }),
+      recycles_(options.policy.alarm),
+      timer_(make_timer(loop, this)) {
+  supervisor_.observe(*this);
+  supervisor_.on_admission(
+      [this](const Worker& worker, pid_t pid, Supervisor::Trial trial) { return admit(worker, pid, trial); });
+  pressure_.look(Duration::zero(), now());
+  tell_headroom();
+}
+
+// --- a worker is ready
+
+Result<void> MemoryWatch::admit(const Worker& worker, pid_t pid, Supervisor::Trial trial) {
+  WatchedWorker newcomer(worker.generation, pid);
+  const Newborn born{worker.generation, newcomer.rss_at_ready_bytes(), newcomer.boot_private_bytes()};
+  DrawFrom drawn;
+  if (trial == Supervisor::Trial::first_of_its_code) {
+    auto admitted = limits_.on_trial(born, surroundings());
+    if (!admitted) return admitted.error();
+    drawn = *std::move(admitted);
+  } else {
+    drawn = limits_.proven(born, surroundings());
+  }
+  const LogLevel level = drawn.range.raised ? LogLevel::warning : LogLevel::info;
+  if (!drawn.note.empty()) tell([&](RecycleObserver& o) { o.recycling_note(level, drawn.note); });
+  newcomer.begin(make_record(worker.id, born.rss_bytes, drawn.range, options_.policy, random_, now()));
+  newcomer.next_look = now() + options_.policy.sample_near;
+  watched_.insert_or_assign(worker.id, std::move(newcomer));
+  arm();
+  return {};
+}
+
+Surroundings MemoryWatch::surroundings() const {
+  return {pressure_.limit_bytes(), pressure_.min_headroom_bytes(), fork_server_rss_bytes(),
+          supervisor_.pool().goal.workers};
+}
+
+std::uint64_t MemoryWatch::fork_server_rss_bytes() const {
+  const pid_t pid = supervisor_.describe().fork_server_pid;
+  if (pid <= 0) return 0;
+  const auto memory = WorkerMemory::open(pid);
+  const auto rss = memory ? memory->rss_bytes() : Result<std::uint64_t>(memory.error());
+  return rss ? *rss : 0;
+}
+
+// --- looking
+
+void MemoryWatch::look() {
+  const MonotonicTime at = now(), due = at + options_.policy.sample_near / 4;
+  const InstanceReading instance = read_instance(at);
+  const Pool& pool = supervisor_.pool();
+  std::vector<WorkerId> looked_at;  // telling changes the pool
+  for (auto& [id, watched] : watched_) {
+    const WorkerLink* link = supervisor_.link(id);
+    if (!link || watched.next_look > due) continue;
+    watched.look(*link, options_.policy, at);
+    if (const auto settled = watched.take_settled_rss(at)) limits_.settled(watched.generation(), *settled);
+    looked_at.push_back(id);
+  }
+  if (instance.pressure && std::ranges::find(looked_at, instance.pressure->victim) == looked_at.end())
+    looked_at.push_back(instance.pressure->victim);
+  for (const WorkerId id : looked_at) {
+    const Worker* worker = find(pool, id);
+    const auto watched = watched_.find(id);
+    if (worker && watched != watched_.end()) judge(*worker, watched->second, instance, at);
+  }
+  tell_headroom();
+  arm();
+}
+
+InstanceReading MemoryWatch::read_instance(MonotonicTime at) {
+  pressure_.look(options_.policy.sample_near, at);
+  InstanceReading reading{pressure_.headroom_bytes(), recycles_.last_at(), std::nullopt};
+  reading.pressure = pressure_.judge([this] { return footprints(); }, being_freed_bytes(), options_.policy, at);
+  return reading;
+}
+
+void MemoryWatch::judge(const Worker& worker, WatchedWorker& watched, const InstanceReading& instance,
+                        MonotonicTime at) {
+  if (worker.state != WorkerState::serving) return;
+  InstanceReading reading = instance;
+  if (recycles_.in_hand(worker.id)) reading.last_recycle_at.reset();  // the cooldown that it began is for the others
+  const Decision decision = decide(watched.record(), reading, options_.policy, at);
+  if (const auto* hold = std::get_if<Hold>(&decision)) watched.next_look = std::min(watched.next_look, hold->until);
+  supervisor_.judge(worker.id, decision);
+}
+
+// In the next turn of the loop: we may be inside a step of the pool.
+void MemoryWatch::judge_all_soon() {
+  for (auto& [id, watched] : watched_) watched.next_look = now();
+  arm();
+}
+
+void MemoryWatch::arm() {
+  MonotonicTime next = never;
+  for (const auto& [id, watched] : watched_) next = std::min(next, watched.next_look);
+  if (next == never) {
+    uv_timer_stop(timer_.get());
+    return;
+  }
+  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::max(next - now(), Duration::zero())).count();
+  uv_timer_start(
+      timer_.get(), [](uv_timer_t* t) { static_cast<MemoryWatch*>(t->data)->look(); }, static_cast<std::uint64_t>(wait),
+      0);
+}
+
+// Whether a successor fits beside the one that it replaces.
+void MemoryWatch::tell_headroom() {
+  switch (options_.replace) {
+    case Replace::successor_first: return supervisor_.headroom(Headroom::for_two);
+    case Replace::in_place: return supervisor_.headroom(Headroom::for_one);
+    case Replace::by_headroom: break;
+  }
+  std::uint64_t largest = 0;
+  for (const auto& [id, watched] : watched_) largest = std::max(largest, watched.boot_private_bytes());
+  const bool fits = pressure_.headroom_bytes() >= pressure_.min_headroom_bytes() &&
+                    pressure_.headroom_bytes() - pressure_.min_headroom_bytes() >= largest;
+  supervisor_.headroom(fits ? Headroom::for_two : Headroom::for_one);
+}
+
+// --- pressure
+
+std::vector<Footprint> MemoryWatch::footprints() const {
+  std::vector<Footprint> all;
+  for (const Worker& worker : supervisor_.pool().workers) {
+    const auto watched = watched_.find(worker.id);
+    if (worker.state != WorkerState::serving || watched == watched_.end() || recycles_.in_hand(worker.id)) continue;
+    if (const auto footprint = watched->second.footprint()) all.push_back(*footprint);
+  }
+  return all;
+}
+
+// Of those that are on their way out and are replaced.
+std::uint64_t MemoryWatch::being_freed_bytes() const {
+  std::uint64_t total = 0;
+  for (const auto& [id, watched] : watched_)
+    if (recycles_.in_hand(id)) total += watched.private_bytes_estimate() - watched.boot_private_bytes();
+  return total;
+}
+
+std::uint64_t MemoryWatch::own_bytes_without(WorkerId victim) const {
+  std::uint64_t total = 0;
+  for (const auto& [id, watched] : watched_)
+    if (id != victim) total += watched.private_bytes_estimate();
+  return total;
+}
+
+// --- what becomes of workers
+
+void MemoryWatch::recycle_begun(const Worker& worker, pid_t pid, const BeginRecycle& recycle, const Granted& granted) {
+  recycles_.begun(worker, pid, recycle, granted, holds_.take(worker.id, now()), now());
+  if (recycle.why.cause == Cause::pressure)
+    pressure_.recycle_begun(recycle.why.evidence.needs_bytes, own_bytes_without(worker.id));
+  const WorkerName name{worker.slot, pid, worker.generation};
+  tell([&](RecycleObserver& o) { o.recycle_begun(name, recycle.why, granted); });
+  judge_all_soon();
+}
+
+void MemoryWatch::worker_retiring(const Worker& worker, pid_t) {
+  const auto watched = watched_.find(worker.id);
+  if (watched == watched_.end() || !recycles_.in_hand(worker.id)) return;
+  const auto footprint = watched->second.footprint();
+  const AlarmChange change =
+      recycles_.retiring(worker, requests_of(worker.id), footprint ? footprint->private_bytes : 0, now());
+  if (change != AlarmChange::none)
+    tell([&](RecycleObserver& o) { o.alarm_changed(change, figures(recycles_.lifetimes())); });
+}
+
+void MemoryWatch::worker_refused(const Worker& worker, pid_t, const std::string&) {
+  const auto watched = watched_.find(worker.id);
+  if (watched == watched_.end()) return;
+  watched->second.ask_to_go();
+  judge_all_soon();
+}
+
+void MemoryWatch::worker_gone(const Worker& worker, const Exit&) {
+  const auto cause = recycles_.cause(worker.id);
+  const auto record = recycles_.gone(worker, requests_of(worker.id), now());
+  if (cause == Cause::pressure)
+    if (const auto until = pressure_.victim_gone(own_bytes_without(worker.id), now()))
+      tell([&](RecycleObserver& o) { o.pressure_futile(*until - now()); });
+  if (record) tell([&](RecycleObserver& o) { o.recycled(*record); });
+  watched_.erase(worker.id);
+  arm();
+}
+
+void MemoryWatch::pool_settled(const Pool& pool) {
+  recycles_.forget_abandoned(pool);
+  for (const HoldChange& change : holds_.update(pool, now())) {
+    const Worker* worker = find(pool, change.worker);
+    const WorkerLink* link = supervisor_.link(change.worker);
+    if (!worker || !link) continue;
+    const WorkerName name{worker->slot, link->pid(), worker->generation};
+    if (change.begun) tell([&](RecycleObserver& o) { o.hold_started(name, *change.begun, change.evidence); });
+    else tell([&](RecycleObserver& o) { o.hold_ended(name, {change.why, change.lasted}); });
+  }
+}
+
+std::uint64_t MemoryWatch::requests_of(WorkerId id) const {
+  const WorkerLink* link = supervisor_.link(id);
+  return link ? finished_requests(*link) : 0;
+}
+
+// --- wishes and the status
+
+Result<unsigned> MemoryWatch::ask_to_go(std::optional<unsigned> slot) {
+  unsigned asked = 0;
+  for (const Worker& worker : supervisor_.pool().workers) {
+    const auto watched = watched_.find(worker.id);
+    const bool meant = worker.slot && (!slot || worker.slot == slot);
+    if (!meant || worker.state != WorkerState::serving || watched == watched_.end()) continue;
+    watched->second.ask_to_go();
+    ++asked;
+  }
+  judge_all_soon();
+  if (asked > 0) return asked;
+  return Error{slot ? "no worker serves in slot " + std::to_string(*slot) : "no worker serves"};
+}
+
+Result<void> MemoryWatch::room_for_a_reload() const {
+  if (options_.drops_old_code_first) return {};
+  const std::uint64_t needed = fork_server_rss_bytes(), headroom = pressure_.headroom_bytes();
+  if (needed <= headroom) return {};
+  const auto megabytes = [](std::uint64_t bytes) { return std::to_string(bytes / megabyte) + " MB"; };
+  return Error{"no room for a reload: the app weighs " + megabytes(needed) + " when it is loaded and " +
+               megabytes(headroom) + " are left; --reload-low-memory drops the old code first"};
+}
+
+RecyclingDescription MemoryWatch::describe() const {
+  RecyclingDescription d{{},
+                         limits_.base_bytes(supervisor_.pool().goal.proven),
+                         pressure_.headroom_bytes(),
+                         pressure_.min_headroom_bytes(),
+                         std::nullopt,
+                         figures(recycles_.lifetimes()),
+                         recycles_.lifetimes().firing};
+  if (recycles_.last_at()) d.since_last_recycle = now() - *recycles_.last_at();
+  for (const auto& [id, watched] : watched_) {
+    const WorkerRecord& record = watched.record();
+    d.workers[id] = {record.rss_bytes, watched.rss_at_ready_bytes(), record.limit_bytes, record.hard_limit_bytes,
+                     holds_.holding(id)};
+  }
+  return d;
+}
+}  // namespace moult

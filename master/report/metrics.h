@@ -1,0 +1,43 @@
+#pragma once
+// The counts behind /metrics (prometheus-cpp). Hears what happens on the loop's thread; collect() makes of it an
+// immutable copy, which goes with each snapshot to the admin threads. Owned by Reporting. All names begin with moult_.
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/registry.h>
+
+#include <string>
+#include <vector>
+
+#include "master/pool/supervisor.h"
+#include "master/recycling/memory_watch.h"
+namespace moult {
+class Metrics : public WorkerObserver, public RecycleObserver {
+ public:
+  explicit Metrics(const std::string& version);
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  void worker_serving(const Worker&, pid_t) override { boots_.Increment(); }
+  void boot_failed(const Worker&, const Exit&) override { boot_failures_.Increment(); }
+  void worker_gone(const Worker&, const Exit&) override;
+  void recycled(const RecycleRecord&) override;
+  void hold_started(const WorkerName&, const HeldBack&, const Evidence&) override;
+  void recycle_begun(const WorkerName&, const Recycle&, const Granted&) override;
+
+  std::vector<prometheus::MetricFamily> collect(const SupervisorDescription&, const RecyclingDescription&);
+
+ private:
+  prometheus::Counter& counter(const char* name, const char* help);
+  prometheus::Family<prometheus::Counter>& counters(const char* name, const char* help);
+
+  std::string version_;
+  prometheus::Registry registry_;  // what is counted; what is measured is taken from the picture
+  prometheus::Counter &boots_, &boot_failures_, &ungated_;
+  prometheus::Family<prometheus::Counter>&exits_, &recycles_, &holds_;
+  prometheus::Histogram& requests_;
+};
+
+std::string metrics_text(const std::vector<prometheus::MetricFamily>&);  // any thread
+}  // namespace moult

@@ -1,0 +1,89 @@
+// From the level to the change: who is held back, since when, by what.
+#include "master/recycling/hold_log.h"
+
+#include <gtest/gtest.h>
+namespace moult {
+namespace {
+using namespace std::chrono_literals;
+
+MonotonicTime at(Duration since) { return MonotonicTime(100s + since); }
+
+struct HoldLogTest : testing::Test {
+  HoldLog holds;
+  Pool pool;
+  HoldLogTest() {
+    pool.goal.workers = 1;
+    pool.goal.proven = pool.goal.candidate = {1};
+    pool.slots.resize(1);
+    pool.workers = {{{1}, 0u, {1}, WorkerState::serving, at(0s)}};
+  }
+  void judge(const Decision& decision) { pool.workers[0].decision = decision; }
+};
+
+TEST_F(HoldLogTest, TellsTheBeginningOnceAndTheEndWithItsLength) {
+  judge(Hold{HoldReason::cooldown, at(9s), {}});
+  const auto begun = holds.update(pool, at(1s));
+  ASSERT_EQ(begun.size(), 1u);
+  EXPECT_EQ(begun[0].begun->until, at(9s));
+  EXPECT_TRUE(holds.update(pool, at(2s)).empty()) << "the same again";
+  judge(Keep{});
+  const auto ended = holds.update(pool, at(4s));
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_FALSE(ended[0].begun);
+  EXPECT_EQ(ended[0].lasted, 3s);
+}
+
+TEST_F(HoldLogTest, AnotherReasonEndsTheFirstAndBeginsAnew) {
+  judge(Hold{HoldReason::second_reading, at(9s), {}});
+  holds.update(pool, at(1s));
+  judge(Hold{HoldReason::cooldown, at(9s), {}});
+  const auto changes = holds.update(pool, at(2s));
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].why, HoldReason::second_reading);
+  EXPECT_EQ(changes[1].why, HoldReason::cooldown);
+  EXPECT_EQ(holds.holding({1})->why, HoldReason::cooldown);
+}
+
+TEST_F(HoldLogTest, TheGatesRefusalIsAHoldOfAWorkerThatIsToGo) {
+  judge(Recycle{Cause::limit, Urgency::routine, {}});
+  pool.refused = {Rank::routine, at(60s), Refusal::no_tokens};
+  const auto changes = holds.update(pool, at(1s));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].why, HoldReason::no_tokens);
+  EXPECT_EQ(changes[0].begun->until, at(60s));
+}
+
+TEST_F(HoldLogTest, ReplacementsThatCannotBootHoldBack) {
+  judge(Recycle{Cause::limit, Urgency::routine, {}});
+  pool.slots[0].retry_at = at(5s);
+  EXPECT_EQ(holds.update(pool, at(1s)).at(0).why, HoldReason::boot_failing);
+}
+
+TEST_F(HoldLogTest, WhoAsksTheGateWaitsForNothingElse) {
+  judge(Recycle{Cause::limit, Urgency::routine, {}});
+  pool.turns = {{{1}, 0, Rank::routine, TurnStage::asking, Order::successor_first, {1}, never}};
+  EXPECT_TRUE(holds.update(pool, at(1s)).empty());
+}
+
+TEST_F(HoldLogTest, AddsUpWhatHeldOneWorkerByReason) {
+  judge(Hold{HoldReason::cooldown, at(9s), {}});
+  holds.update(pool, at(1s));
+  judge(Keep{});
+  holds.update(pool, at(2s));
+  judge(Hold{HoldReason::cooldown, at(9s), {}});
+  holds.update(pool, at(5s));
+  const auto held = holds.take({1}, at(7s));
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_EQ(held[0].lasted, 3s);
+}
+
+TEST_F(HoldLogTest, ForgetsThoseWhoAreGone) {
+  judge(Hold{HoldReason::cooldown, at(9s), {}});
+  holds.update(pool, at(1s));
+  pool.workers.clear();
+  EXPECT_EQ(holds.update(pool, at(2s)).size(), 1u);
+  EXPECT_FALSE(holds.holding({1}));
+  EXPECT_TRUE(holds.take({1}, at(3s)).empty());
+}
+}  // namespace
+}  // namespace moult
