@@ -75,6 +75,10 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
     (("-t", "5 lightyears", "hello:app"), "lightyears"),
     ((), "MODULE:ATTR"),
     (("--idle", "5m", "hello:app"), "later version"),
+    (("--reload", "hello:app"), "moult reload"),
+    (("--", "no-such-program-anywhere"), "no-such-program-anywhere"),
+    (("--check-config", "--", "no-such-program-anywhere"), "no-such-program-anywhere"),
+    (("--control", "/nowhere/at/all.sock", "hello:app"), "/nowhere/at"),
 ])
 def test_bad_usage_is_exit_2_and_says_what_to_write(arguments, named: str):
     refused = run("run", *arguments)
