@@ -1,5 +1,6 @@
 #include "master/control/client_options.h"
 #include "base/control_path.h"
+#include "base/worker_limits.h"
 
 #include <algorithm>
 #include <array>
@@ -56,6 +57,16 @@ Result<std::string> socket_path(const cxxopts::ParseResult& given, const Environ
   return default_control_path(default_instance_name, environment);
 }
 
+Error no_number_of_workers() {
+  return {"scale needs the number of workers, a whole number from " + std::to_string(fewest_workers) + " to " +
+          std::to_string(most_workers) + ": moult scale N"};
+}
+
+// "-1": for cxxopts it is a flag.
+bool is_negative_number(std::string_view argument) {
+  return argument.size() > 1 && argument[0] == '-' && argument.find_first_not_of("0123456789.", 1) == argument.npos;
+}
+
 Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& given) {
   if (name == "version") return Command{VersionCommand{}};
   if (name == "stop") return Command{StopCommand{given.count("now") > 0, given.count("wait") > 0}};
@@ -69,13 +80,14 @@ Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& 
     const auto read = std::from_chars(text.data(), text.data() + text.size(), workers);
     if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return Command{ScaleCommand{workers}};
   }
-  return Error{"scale needs the number of workers, a whole number: moult scale N"};
+  return no_number_of_workers();
 }
 
 // cxxopts throws; its exceptions end here.
 Result<ClientRequest> parse(const Known& command, int argc, const char* const* argv,
                             const EnvironmentLookup& environment) {
   const std::string name = command.name;
+  if (name == "scale" && std::any_of(argv + 1, argv + argc, is_negative_number)) return no_number_of_workers();
   cxxopts::Options options = options_of(name, command.purpose);
   const auto given = options.parse(argc, argv);
   ClientRequest request;

@@ -4,11 +4,12 @@ import os
 import signal
 import socket
 import stat
+import subprocess
 import time
 
 import pytest
 
-from harness import fetch
+from harness import BINARY, fetch
 
 HEALTH = ["/livez", "/readyz", "/healthz"]
 
@@ -114,6 +115,17 @@ def test_status_prints_a_table_for_people(start):
     for pid in workers:
         assert str(pid) in table
     assert "serving" in table
+
+
+def test_a_status_that_cannot_be_printed_is_exit_1(start):
+    moult = start("hello:app")
+    moult.wait_serving(1)
+    for more in ([], ["--json"]):
+        with open("/dev/full", "w") as full:
+            asked = subprocess.run([BINARY, "status", "--control", moult.control, *more], stdout=full,
+                                   stderr=subprocess.PIPE, text=True, timeout=30)
+        assert asked.returncode == 1
+        assert "cannot write to stdout" in asked.stderr
 
 
 def test_status_has_the_keys_that_others_depend_on(start):

@@ -86,6 +86,15 @@ def test_bad_usage_is_exit_2_and_says_what_to_write(arguments, named: str):
     assert named in refused.stderr
 
 
+@pytest.mark.parametrize("arguments", [("help",), ("version",), ("--version",), ("run", "--print-config", "hello:app")],
+                         ids=" ".join)
+def test_what_cannot_be_printed_is_exit_1_and_said(arguments):
+    with open("/dev/full", "w") as full:
+        printed = subprocess.run([BINARY, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert printed.returncode == 1
+    assert "cannot write to stdout" in printed.stderr
+
+
 def test_check_config_starts_nothing():
     checked = run("run", "--check-config", "-w", "3", "hello:app")
     assert checked.returncode == 0, checked.stderr
