@@ -102,6 +102,27 @@ def test_a_slow_admin_client_does_not_stop_the_master(start, admin_port):
         client.close()
 
 
+@pytest.mark.parametrize("door", ["--admin", "--health-bind"])
+def test_a_health_check_is_answered_within_a_second_behind_50_half_open_connections(start, admin_port, door: str):
+    moult = start(door, f"127.0.0.1:{admin_port}", "hello:app")
+    moult.wait_serving(1)
+    clients = []
+
+    def hold(count: int) -> None:
+        for _ in range(count):
+            clients.append(socket.create_connection(("127.0.0.1", admin_port)))
+            clients[-1].sendall(b"GET /livez HT")
+    try:
+        for _ in range(3):  # those that the server has closed meanwhile are opened anew
+            hold(50)
+            began = time.monotonic()
+            assert fetch(admin_port, "/livez", timeout=10).status == 200
+            assert time.monotonic() - began < 1
+    finally:
+        for client in clients:
+            client.close()
+
+
 def test_the_control_socket_is_for_its_owner_alone(start):
     moult = start("hello:app")
     moult.wait_serving(1)
