@@ -60,7 +60,6 @@ void die_with_the_master(pid_t master) {
 
 // The master shows them as the cause of a failed boot. The result is the exit status.
 int last_words(Channel& channel, const Error& cause) {
-  std::fprintf(stderr, "%s\n", cause.message.c_str());
   [[maybe_unused]] const auto sent = channel.send({{"ERROR", escape(cause.message)}});
   return 1;
 }

@@ -15,7 +15,7 @@ from . import app_loader, inheritance, options, process, settings, stack_dump
 from .channel import Channel, Received, close_all
 from .contract import CONTRACT_VERSION, ContractError, build, escape, one_line
 from .failure import Refused, text_of
-from .worker_process import Worker, become_worker
+from .worker_process import Worker, become_worker, flush_output
 
 _LOAD_FAILED = 4  # moult's and gunicorn's exit code for an app that does not load
 
@@ -35,9 +35,10 @@ def main(arguments: List[str]) -> NoReturn:
         server = ForkServer(told, channel)
         server.load()
     except BaseException as error:
+        flush_output()  # what the app printed before it failed: at our word the master ends us
         text = text_of(error)
-        print(text, file=sys.stderr, flush=True)
-        _say(channel, ("LOAD_FAILED", 1), ("ERROR", escape(text)))
+        if not _say(channel, ("LOAD_FAILED", 1), ("ERROR", escape(text))):
+            print(text, file=sys.stderr, flush=True)  # else the master shows it
         os._exit(_LOAD_FAILED)
     server.serve()
 
