@@ -32,9 +32,16 @@ int fail(int status, const std::string& why) {
   return status;
 }
 
+// What could not be written (to a full disk, say) was not printed, and whoever reads the exit status must know.
+int printed(int status) {
+  std::cout.flush();
+  if (std::cout || status != EXIT_SUCCESS) return status;
+  return fail(cannot_run, "cannot write to stdout");
+}
+
 int print(const std::string& text) {
-  std::cout << text << std::flush;
-  return EXIT_SUCCESS;
+  std::cout << text;
+  return printed(EXIT_SUCCESS);
 }
 
 int run(const Config& config) {
@@ -74,7 +81,7 @@ int no_such_command(const std::string& word) {
 }
 
 int ask_master(int argc, char** argv) {
-  return run_client_command(argc, argv, {MOULT_VERSION, ::getenv, std::cout, std::cerr, terminal_width()});
+  return printed(run_client_command(argc, argv, {MOULT_VERSION, ::getenv, std::cout, std::cerr, terminal_width()}));
 }
 
 int choose(int argc, char** argv) {

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <string_view>
 
+#include "base/unique_fd.h"
 #include "worker/fork_protocol.h"
 namespace moult {
 namespace {
@@ -99,25 +100,56 @@ void say_hello(const WorkerBirth& birth) {
   std::exit(life());
 }
 
-// Its exit status is the errno of the second fork: all of Linux's are below 256.
-[[noreturn]] void stand_between(const WorkerBirth& birth, const std::function<int()>& life) {
+// Between the fork server and the process between: a pid, or a negative errno; and the same again, as the answer.
+void tell(int fd, pid_t word) {
+  while (::send(fd, &word, sizeof word, MSG_NOSIGNAL) < 0 && errno == EINTR) {}
+}
+
+// Zero: the other end is gone.
+pid_t hear(int fd) {
+  pid_t word = 0;
+  ssize_t got;
+  do got = ::read(fd, &word, sizeof word);
+  while (got < 0 && errno == EINTR);
+  return got == sizeof word ? word : 0;
+}
+
+struct Ends {
+  int servers, betweens;
+};
+
+// Exits when the fork server has passed on what it is told, or is gone.
+[[noreturn]] void stand_between(const WorkerBirth& birth, const Ends& ends, const std::function<int()>& life) {
+  ::close(ends.servers);
   const pid_t self = ::getpid();
   const pid_t worker = ::fork();
-  if (worker == 0) live(birth, self, life);
-  ::_exit(worker < 0 ? errno : 0);
+  if (worker == 0) {
+    ::close(ends.betweens);
+    live(birth, self, life);
+  }
+  tell(ends.betweens, worker < 0 ? -errno : worker);
+  hear(ends.betweens);
+  ::_exit(0);
 }
 }  // namespace
 
-std::optional<BirthFailure> fork_worker(const WorkerBirth& birth, const std::function<int()>& life) {
+std::optional<BirthFailure> fork_worker(const WorkerBirth& birth, const std::function<void(pid_t)>& born,
+                                        const std::function<int()>& life) {
   std::fflush(nullptr);  // or what waits in a buffer would be written twice
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return BirthFailure{"socketpair", errno};
+  UniqueFd ours(ends[0]), theirs(ends[1]);
   const pid_t intermediate = ::fork();
-  if (intermediate == 0) stand_between(birth, life);
+  if (intermediate == 0) stand_between(birth, {ours.get(), theirs.get()}, life);
   if (intermediate < 0) return BirthFailure{"fork", errno};
-  int status = 0;
-  while (::waitpid(intermediate, &status, 0) < 0)
-    if (errno != EINTR) return BirthFailure{"waitpid", errno};
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
-  // A worker that was forked all the same ends by itself when the master closes its end.
-  return BirthFailure{"fork", WIFEXITED(status) ? WEXITSTATUS(status) : EINTR};
+  theirs.reset();
+  const pid_t word = hear(ours.get());
+  if (word > 0) born(word);
+  tell(ours.get(), word);
+  ours.reset();
+  while (::waitpid(intermediate, nullptr, 0) < 0 && errno == EINTR) {}
+  if (word > 0) return std::nullopt;
+  // Zero: it was killed. A worker that was forked all the same ends by itself when the master closes its end.
+  return BirthFailure{"fork", word < 0 ? -word : EINTR};
 }
 }  // namespace moult

@@ -18,9 +18,10 @@ struct BirthFailure {
   int error;          // errno
 };
 
-// In the fork server: returns nothing when the worker's process exists, or why not.
-// In the worker: leads a process group, dies with the master, has default signal handlers, is preferred by the OOM
-// killer, has said HELLO; then runs `life` and exits with what it returns. A step that fails there is told to the
-// master as ERROR, and the worker exits with 1.
-std::optional<BirthFailure> fork_worker(const WorkerBirth&, const std::function<int()>& life);
+// In the fork server: returns nothing when the worker's process exists, or why not. `born` is called with its pid
+// before it can be the master's child. In the worker: leads a process group, dies with the master, has default signal
+// handlers, is preferred by the OOM killer, has said HELLO; then runs `life` and exits with what it returns. A step
+// that fails there is told to the master as ERROR, and the worker exits with 1.
+std::optional<BirthFailure> fork_worker(const WorkerBirth&, const std::function<void(pid_t)>& born,
+                                        const std::function<int()>& life);
 }  // namespace moult

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "worker/channel.h"
+#include "worker/fork_protocol.h"
 #include "worker/fork_worker.h"
 #include "worker/native_app.h"
 #include "worker/native_settings.h"
@@ -59,7 +60,6 @@ void die_with_the_master(pid_t master) {
 
 // The master shows them as the cause of a failed boot. The result is the exit status.
 int last_words(Channel& channel, const Error& cause) {
-  std::fprintf(stderr, "%s\n", cause.message.c_str());
   [[maybe_unused]] const auto sent = channel.send({{"ERROR", escape(cause.message)}});
   return 1;
 }
@@ -118,14 +118,14 @@ class ForkServer {
     if (!received.message) give_up(received.message.error().message);
     const auto worker = received.message->find_number<std::uint64_t>("FORK");
     if (!worker) return;
-    if (const auto failure = fork(received))
+    if (const auto failure = fork(received, *worker))
       say(channel_, Message{}
                         .add("FORK_FAILED", *worker)
                         .add("STAGE", failure->stage)
                         .add("ERRNO", static_cast<std::uint64_t>(failure->error)));
   }
 
-  std::optional<BirthFailure> fork(Received& received) {
+  std::optional<BirthFailure> fork(Received& received, std::uint64_t worker) {
     auto& fds = received.fds;
     if (received.fds_lost) return BirthFailure{"recvmsg", EMFILE};
     if (fds.size() != 2 && fds.size() != 4) return BirthFailure{"recvmsg", EINVAL};
@@ -135,7 +135,10 @@ class ForkServer {
                             .stderr_fd = fds.size() == 4 ? fds[3].get() : -1,
                             .fork_server_channel_fd = channel_.fd()};
     const unsigned slot = received.message->find_number<unsigned>("SLOT").value_or(0);
-    return fork_worker(birth, [&] {
+    const auto born = [&](pid_t pid) {
+      say(channel_, Message{}.add("FORKED", worker).add("PID", static_cast<std::uint64_t>(pid)));
+    };
+    return fork_worker(birth, born, [&] {
       if (fds.size() == 4) fds.resize(2);  // they are stdout and stderr now
       return worker_life(Channel(std::move(fds[0])), std::move(fds[1]), settings_, app_, slot);
     });
@@ -174,6 +177,7 @@ int main(int count, char** arguments) {
   leave_terminal_signals_to_the_master();
   Channel channel{UniqueFd(channel_fd)};
   close_on_exec(channel_fd);
+  say(channel, Message{}.add("HELLO", contract_version));
   auto settings = read_native_settings(settings_fd);
   ::close(settings_fd);
   if (!settings) load_failed(channel, settings.error());

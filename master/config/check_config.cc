@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <map>
 namespace moult {
 namespace {
@@ -62,7 +63,11 @@ Result<void> check_tls(const Config& config, const Settings& settings) {
   const auto& server = config.server;
   if (server.keyfile && !server.certfile) return Error{origin_of(settings, "keyfile") + ": needs --certfile too"};
   for (const auto& [name, path] : {std::pair{"certfile", server.certfile}, std::pair{"keyfile", server.keyfile}}) {
-    if (path && access(path->c_str(), R_OK) != 0)
+    if (!path) continue;
+    std::error_code error;
+    if (std::filesystem::is_directory(*path, error))
+      return Error{origin_of(settings, name) + ": " + *path + " is a folder: name the file"};
+    if (access(path->c_str(), R_OK) != 0)
       return errno_error(origin_of(settings, name) + ": cannot read " + *path, errno);
   }
   return {};
@@ -96,6 +101,8 @@ std::vector<std::string> warnings_about(const Config& config, const Settings& se
     has_no_effect("ready-delay", "an app says itself when it is ready");
   }
   if (config.app.kind == AppKind::native) has_no_effect("python", "a native app has no Python");
+  if (config.app.kind == AppKind::python && config.server.worker_class == "uvicorn")
+    has_no_effect("threads", "uvicorn serves with one loop; -k gthread has threads");
   if (!config.control.admin) has_no_effect("admin-token", "there is no --admin");
   const auto token = settings.find("admin-token");
   if (token != settings.end() && token->second.origin == "--admin-token")

@@ -22,6 +22,8 @@ std::string name_in(std::string_view argument) {
 // What cxxopts did not know: an unknown flag, or one whose value it cannot take out.
 Error unknown_flag(const std::string& argument) {
   const std::string name = name_in(argument);
+  if (name == "reload")  // uvicorn's and gunicorn's: they watch the files
+    return {"unknown flag '--reload': moult does not watch files; 'moult reload' or SIGHUP loads the code anew"};
   if (const Flag* flag = find_flag(name); flag && may_stand_in(*flag, Place::command_line))
     return {option_of(*flag) + ": write its value as an argument of its own: " + option_of(*flag) + " VALUE"};
   const std::string written = argument.substr(0, argument.find('='));

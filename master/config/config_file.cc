@@ -1,7 +1,10 @@
 #include "master/config/config_file.h"
 
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
+#include <tuple>
 
 #include "master/config/in_quotes.h"
 #include "master/config/nearest_name.h"
@@ -18,18 +21,34 @@ std::string syntax_error(const json::exception& error) {
   return what;
 }
 
-// nlohmann lets the last of two equal keys win in silence.
+// nlohmann lets the last of two equal keys win in silence. Looked at are those of the file and those of its objects.
+class Keys {
+ public:
+  void read(int depth, std::string key) {
+    if (depth > 2) return;
+    if (depth == 1) {
+      outer_ = std::move(key);
+      key.clear();
+    }
+    const std::string shown = depth == 1 ? in_quotes(outer_) : in_quotes(outer_) + ": " + in_quotes(key);
+    if (!known_.emplace(depth, outer_, std::move(key)).second && twice_.empty()) twice_ = shown;
+  }
+  const std::string& twice() const { return twice_; }  // the first; empty: none
+
+ private:
+  std::set<std::tuple<int, std::string, std::string>> known_;
+  std::string outer_, twice_;
+};
+
 Result<json> parse(std::string_view text, const std::string& name) {
-  std::set<std::string> keys;
-  std::string twice;
+  Keys keys;
   const auto notice = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::key && depth == 1 && !keys.insert(parsed.get<std::string>()).second)
-      twice = parsed.get<std::string>();
+    if (event == json::parse_event_t::key) keys.read(depth, parsed.get<std::string>());
     return true;
   };
   try {
     json file = json::parse(text, notice, true, true);
-    if (!twice.empty()) return Error{name + ": " + in_quotes(twice) + " stands there twice"};
+    if (!keys.twice().empty()) return Error{name + ": " + keys.twice() + " stands there twice"};
     if (!file.is_object()) return Error{name + ": a config file is one JSON object: { \"workers\": 4 }"};
     return file;
   } catch (const json::exception& error) { return Error{name + ": is not JSON: " + syntax_error(error)}; }
@@ -88,10 +107,29 @@ Result<Texts> texts_of(const json& value, FlagShape shape) {
   return Texts{*text};
 }
 
+// A command's words are never split by us: where a shell would, we cannot know.
+Error not_words(const std::string& text) {
+  std::istringstream blanks(text);
+  const Texts words(std::istream_iterator<std::string>(blanks), {});
+  const bool is_short = text.size() <= longest_in_quotes && !words.empty();
+  return {
+      "is one text with blanks: write its words one by one: " +
+      (is_short ? json(words).dump(-1, ' ', false, json::error_handler_t::replace) : "[\"PROGRAM\", \"ARGUMENT\"]")};
+}
+
+// What `[]` should have been: it must not mean the default.
+Error empty_list(const Flag& flag) {
+  const std::string example = flag.name == "command" ? "node\", \"server.js" : std::string(flag.default_text);
+  return {"is an empty array: write what it is to have, as [\"" + example + "\"], or leave the key out"};
+}
+
 Result<Texts> read_value(const Flag& flag, const json& value) {
   if (value.is_null()) return Error{"is null: leave the key out"};
   auto texts = texts_of(value, flag.type.shape);
   if (!texts) return texts;
+  if (flag.type.shape == FlagShape::list && texts->empty()) return empty_list(flag);
+  if (flag.name == "command" && value.is_string() && texts->front().find_first_of(" \t\r\n") != std::string::npos)
+    return not_words(texts->front());
   if (texts->size() > most_values) return Error{"has more than " + std::to_string(most_values) + " values"};
   for (const auto& text : *texts) {
     if (text.find('\0') != std::string::npos) return Error{"has a zero byte"};

@@ -63,8 +63,14 @@ Result<void> find_control_path(Config& config, const Settings& settings, const E
     path = *found;
   }
   make_absolute(config.app.working_directory, path);
-  const auto checked = checked_control_path(path);
-  return checked ? Result<void>() : Error{origin_of(settings, "control") + ": " + checked.error().message};
+  const std::string origin = origin_of(settings, "control");
+  if (const auto checked = checked_control_path(path); !checked) return Error{origin + ": " + checked.error().message};
+  const fs::path folder = fs::path(path).parent_path();
+  std::error_code error;
+  // The default one's is made when the socket is.
+  if (settings.contains("control") && !fs::is_directory(folder, error))
+    return Error{origin + ": there is no folder " + folder.string() + " for the control socket: make it first"};
+  return {};
 }
 
 Result<void> complete_identity(Config& config, const Settings& settings) {
@@ -75,12 +81,23 @@ Result<void> complete_identity(Config& config, const Settings& settings) {
   return {};
 }
 
+// As workers will look for it: in the PATH that they get.
+Result<void> find_command(const AppConfig& app, const Settings& settings, const Environment& environment) {
+  const auto own = app.environment.find("PATH"), ours = environment.find("PATH");
+  const std::string* path = own != app.environment.end() ? &own->second
+                            : ours != environment.end()  ? &ours->second
+                                                         : nullptr;
+  const auto found = check_program(app.command.front(), app.working_directory, path);
+  return found ? found : Error{origin_of(settings, "command") + ": " + found.error().message};
+}
+
 Result<void> find_app(Config& config, const Settings& settings, const Environment& environment) {
   if (!settings.contains("app") && !settings.contains("command"))
     return Error{"nothing to run: give MODULE:ATTR, --app native:./libapp.so, or -- COMMAND ARGS..."};
   std::error_code error;
   if (config.app.kind == AppKind::native && !fs::exists(config.app.target, error))
     return Error{origin_of(settings, "app") + ": there is no " + config.app.target};
+  if (config.app.kind == AppKind::command) return find_command(config.app, settings, environment);
   if (config.app.kind != AppKind::python) return {};
   auto python = find_interpreter(config.app.python, config.app.working_directory, environment);
   if (!python) return Error{origin_of(settings, "python") + ": " + python.error().message};

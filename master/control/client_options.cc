@@ -1,5 +1,6 @@
 #include "master/control/client_options.h"
 #include "base/control_path.h"
+#include "base/worker_limits.h"
 
 #include <algorithm>
 #include <array>
@@ -70,12 +71,26 @@ std::optional<unsigned> whole_number(const std::string& text) {
   return whole ? std::optional(number) : std::nullopt;
 }
 
+Error no_such_slot() {
+  return {"recycle takes one slot, a whole number (see 'moult status'), or nothing for all workers"};
+}
+
 Result<Command> recycle_command(const cxxopts::ParseResult& given) {
   if (!given.count("slot")) return Command{RecycleCommand{}};
   const auto slots = given["slot"].as<std::vector<std::string>>();
   const auto slot = slots.size() == 1 ? whole_number(slots.front()) : std::nullopt;
   if (slot) return Command{RecycleCommand{slot}};
-  return Error{"recycle takes one slot, a whole number (see 'moult status'), or nothing for all workers"};
+  return no_such_slot();
+}
+
+Error no_number_of_workers() {
+  return {"scale needs the number of workers, a whole number from " + std::to_string(fewest_workers) + " to " +
+          std::to_string(most_workers) + ": moult scale N"};
+}
+
+// "-1": for cxxopts it is a flag.
+bool is_negative_number(std::string_view argument) {
+  return argument.size() > 1 && argument[0] == '-' && argument.find_first_not_of("0123456789.", 1) == argument.npos;
 }
 
 Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& given) {
@@ -88,13 +103,16 @@ Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& 
       given.count("workers") ? given["workers"].as<std::vector<std::string>>() : std::vector<std::string>();
   if (const auto workers = numbers.size() == 1 ? whole_number(numbers.front()) : std::nullopt)
     return Command{ScaleCommand{*workers}};
-  return Error{"scale needs the number of workers, a whole number: moult scale N"};
+  return no_number_of_workers();
 }
 
 // cxxopts throws; its exceptions end here.
 Result<ClientRequest> parse(const Known& command, int argc, const char* const* argv,
                             const EnvironmentLookup& environment) {
   const std::string name = command.name;
+  const bool negative = std::any_of(argv + 1, argv + argc, is_negative_number);
+  if (negative && name == "scale") return no_number_of_workers();
+  if (negative && name == "recycle") return no_such_slot();
   cxxopts::Options options = options_of(name, command.purpose);
   const auto given = options.parse(argc, argv);
   ClientRequest request;

@@ -33,24 +33,30 @@ void prefer_for_oom(pid_t pid) {
 ChannelLink::ChannelLink(uv_loop_t* loop, Orphans& orphans, ChannelLinkHome& home, WorkerId id, LinkEvents events)
     : loop_(loop), orphans_(orphans), home_(home), id_(id), events_(std::move(events)), later_(loop) {}
 
-ChannelLink::~ChannelLink() { home_.forget(id_); }
+ChannelLink::~ChannelLink() {
+  release_born();
+  home_.forget(id_);
+}
 
 Result<void> ChannelLink::attach(WorkerEnds ends) {
   scoreboard_ = std::move(ends.scoreboard);
   output_ = std::move(ends.output);
-  auto port = ChannelPort::open(loop_, std::move(ends.channel),
-                                {.received = [this](const Received& r) { received(r); },
-                                 .ended =
-                                     [this] {
-                                       if (state_ == State::awaited)
-                                         finish(launch_failure("fork", 0, "it ended before it said HELLO"));
-                                     }});
+  auto port =
+      ChannelPort::open(loop_, std::move(ends.channel),
+                        {.received = [this](const Received& r) { received(r); }, .ended = [this] { channel_ended(); }});
   if (!port) return port.error();
   port_ = std::move(*port);
   return {};
 }
 
 void ChannelLink::fail(Exit exit) { finish(std::move(exit)); }
+
+void ChannelLink::forked(pid_t pid) {
+  if (state_ != State::awaited || born_ != 0 || orphans_.is_claimed(pid)) return;
+  born_ = pid;
+  orphans_.claim(pid, [this] { died_before_hello(); });
+  if (port_->ended()) channel_ended();
+}
 
 void ChannelLink::read_hello() {
   if (port_ && state_ == State::awaited) port_->read_all();
@@ -69,6 +75,7 @@ void ChannelLink::received(const Received& received) {
 void ChannelLink::hello(const Received& received) {
   if (!received.message) return refuse(received.message.error().message);
   if (!received.sender || !received.message->has("HELLO")) return refuse("its first message is not HELLO");
+  release_born();
   auto process = ChildProcess::own(loop_, orphans_, received.sender->pid,
                                    {.dying =
                                         [this] {
@@ -149,11 +156,34 @@ std::optional<MonotonicTime> ChannelLink::heartbeat() const {
 
 // --- how it ends
 
+// It may be dead, or about to be, or not our child yet: Orphans finds it when it is both.
+void ChannelLink::channel_ended() {
+  if (state_ != State::awaited) return;
+  if (born_ == 0) finish(launch_failure("fork", 0, "it ended before it said HELLO"));
+  else died_before_hello();
+}
+
+void ChannelLink::died_before_hello() {
+  if (port_) port_->read_all();  // its HELLO may wait there
+  if (process_) return process_->settle();
+  if (state_ == State::over) return;
+  auto exit = reap_if_dead(born_);
+  if (!exit) return;
+  release_born();
+  exit->cause = "it ended before it said HELLO";
+  finish(*std::move(exit));
+}
+
+void ChannelLink::release_born() {
+  if (const pid_t born = std::exchange(born_, 0)) orphans_.release(born);
+}
+
 // Whoever may yet be forked for it finds its channel closed, and exits before it touches a listener.
 void ChannelLink::give_up() { finish(launch_failure("fork", 0, "it was given up before it said HELLO")); }
 
 void ChannelLink::finish(Exit exit) {
   if (std::exchange(state_, State::over) == State::over) return;
+  release_born();
   if (exit.cause.empty() || !refusal_.empty()) exit.cause = !error_.empty() ? error_ : refusal_;
   if (process_) home_.exited(id_, pid_);
   else home_.withdraw(id_);

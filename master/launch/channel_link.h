@@ -2,7 +2,8 @@
 // The master's end of a worker that a fork server forked. Made by ForkServers, owned by the Supervisor.
 //
 //   awaited  -> known   HELLO: the kernel's credentials of that message say which process it is
-//   awaited  -> over    its channel ended, FORK_FAILED, or it was given up (retire, signal): gone with the stage "fork"
+//   awaited  -> over    its process, of which FORKED told, is dead: gone with its exit. Its channel ended and nobody
+//                       told, FORK_FAILED, or it was given up (retire, signal): gone with the stage "fork"
 //   awaited  -> unheard HELLO of another version of the contract: refused; whatever else it says means nothing to us
 //   known, unheard -> over   its process is dead and its channel was read to the end: gone with its exit
 //
@@ -43,8 +44,9 @@ class ChannelLink final : public WorkerLink {
   ChannelLink& operator=(const ChannelLink&) = delete;
 
   Result<void> attach(WorkerEnds);
-  void fail(Exit);    // there will be no worker
-  void read_hello();  // if it is still awaited
+  void fail(Exit);     // there will be no worker
+  void forked(pid_t);  // the fork server's word for who it will be; it need not be our child yet
+  void read_hello();   // if it is still awaited
 
   void go() override;
   void retire(MonotonicTime deadline) override;
@@ -61,6 +63,9 @@ class ChannelLink final : public WorkerLink {
   void heard(const Message&);
   void ready(const Message&);
   void refuse(const std::string& what);
+  void channel_ended();
+  void died_before_hello();
+  void release_born();
   void give_up();
   void finish(Exit);
   bool tell(Message);
@@ -76,6 +81,7 @@ class ChannelLink final : public WorkerLink {
   std::unique_ptr<ChannelPort> port_;
   std::unique_ptr<ChildProcess> process_;
   pid_t pid_ = 0;
+  pid_t born_ = 0;  // awaited, and claimed from Orphans; never signalled: it is known by a process's word alone
   State state_ = State::awaited;
   bool ready_said_ = false;
   std::string error_, refusal_;

@@ -94,6 +94,10 @@ void ForkServer::say_exited(pid_t pid, std::optional<unsigned> slot) {
   [[maybe_unused]] const Result<void> sent = port_->send(std::move(message));
 }
 
+void ForkServer::read_all() {
+  if (port_) port_->read_all();
+}
+
 void ForkServer::end() {
   if (std::exchange(stage_, Stage::ending) == Stage::ending) return;
   later_.run([this] {  // we may be inside a callback of the port
@@ -118,6 +122,7 @@ void ForkServer::received(const Received& received) {
   if (stage_ == Stage::ending || !process_) return;
   // Only the fork server itself: a worker that kept its socket open (or anything the app started) is not heard.
   if (!received.sender || received.sender->pid != process_->pid()) return events_.message_refused();
+  spoke_ = true;
   if (!received.message) return broken(received.message.error().message);
   heard(*received.message);
 }
@@ -135,7 +140,16 @@ void ForkServer::heard(const Message& message) {
       options_.served_by(std::string(*server));
     return events_.loaded();
   }
-  if (!message.has("FORK_FAILED")) return;
+  if (message.has("FORKED") || message.has("FORK_FAILED")) heard_of_fork(message);
+}
+
+void ForkServer::heard_of_fork(const Message& message) {
+  if (message.has("FORKED")) {
+    const auto id = message.find_number<std::uint64_t>("FORKED");
+    const auto pid = message.find_number<pid_t>("PID");
+    if (!id || !pid || *pid <= 0) return broken("FORKED without its numbers");
+    return events_.forked(WorkerId{*id}, *pid);
+  }
   const auto id = message.find_number<std::uint64_t>("FORK_FAILED");
   if (!id) return broken("FORK_FAILED without a number");
   events_.fork_failed(WorkerId{*id}, std::string(message.find("STAGE").value_or("fork")),
@@ -160,6 +174,14 @@ void ForkServer::broken(const std::string& why) {
   if (process_) process_->signal(SIGKILL);  // exited() says the rest
 }
 
+std::string ForkServer::why_not_loaded(const Exit& exit) const {
+  if (!spoke_)
+    return options_.program.front() + " " + describe(exit) + " before moult's part ran in it" +
+           (options_.if_silent.empty() ? "" : ": " + options_.if_silent);
+  return "the fork server " + describe(exit) + " before the app was loaded" +
+         (exit.cause.empty() ? "" : ": " + exit.cause);
+}
+
 void ForkServer::say_ended() {
   if (!std::exchange(ended_said_, true)) events_.ended();
 }
@@ -170,9 +192,7 @@ void ForkServer::exited(Exit exit) {
   const Stage before = std::exchange(stage_, Stage::ending);
   later_.run([this, exit, before] {
     port_.reset();
-    if (before == Stage::loading)
-      events_.load_failed({"the fork server " + describe(exit) + " before the app was loaded" +
-                           (exit.cause.empty() ? "" : ": " + exit.cause)});
+    if (before == Stage::loading) events_.load_failed({why_not_loaded(exit)});
     if (before == Stage::loaded) events_.lost(exit);
     say_ended();
   });

@@ -28,6 +28,7 @@ struct ForkServersOptions {
   ChildSettings child;
   std::function<void(const std::string& server)> served_by;  // "uvicorn 0.17.6", once a generation is loaded
   std::function<void(const std::string&)> warn;              // for the log
+  std::string if_silent = {};  // what to ask whose program ended before our part ran in it: "is it ...?"
 };
 
 struct ForkedWorkerFds {
@@ -43,6 +44,7 @@ class ForkServer {
     std::function<void()> loaded;
     std::function<void(const Error&)> load_failed;
     std::function<void(const Exit&)> lost;
+    std::function<void(WorkerId, pid_t)> forked;  // told before the worker is our child
     std::function<void(WorkerId, const std::string& stage, int error)> fork_failed;
     std::function<void()> message_refused;  // one from another process: counted, nothing else
     std::function<void()> ended;            // the last one, always: it may be forgotten
@@ -56,6 +58,7 @@ class ForkServer {
   Result<void> fork(const Spawn&, ForkedWorkerFds);
   void withdraw(WorkerId);                               // a FORK that was not sent yet need not be
   void say_exited(pid_t, std::optional<unsigned> slot);  // for gunicorn's child_exit
+  void read_all();                                       // what it has said by now
   void end();
 
  private:
@@ -64,6 +67,8 @@ class ForkServer {
   std::optional<Exit> execute(const WorkerOutput&, UniqueFd channel);
   void received(const Received&);
   void heard(const Message&);
+  void heard_of_fork(const Message&);
+  std::string why_not_loaded(const Exit&) const;
   void channel_ended();
   void kill_after_patience();
   void broken(const std::string& why);  // it cannot be trusted any more
@@ -76,6 +81,7 @@ class ForkServer {
   const ForkServersOptions& options_;
   Events events_;
   Stage stage_ = Stage::loading;
+  bool spoke_ = false;
   bool ended_said_ = false;
   std::string cause_;  // why it ends, in its words or ours
   Later later_;

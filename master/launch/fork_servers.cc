@@ -16,6 +16,9 @@ std::string prefix_of(const Spawn& spawn) { return spawn.slot ? "[" + std::to_st
 ForkServers::ForkServers(uv_loop_t* loop, Orphans& orphans, ForkServersOptions options)
     : loop_(loop), orphans_(orphans), options_(std::move(options)), later_(loop) {
   orphans_.before_reaping_strangers([this] {
+    std::vector<ForkServer*> servers;  // what one says may end it: it then lives on in ending_
+    for (const auto& [generation, server] : servers_) servers.push_back(server.get());
+    for (ForkServer* server : servers) server->read_all();
     // A copy: what a link hears may make the pool launch another one.
     const auto launched = launched_;
     for (const auto& [id, each] : launched)
@@ -55,6 +58,11 @@ void ForkServers::load(Generation generation, const LoadEvents& events) {
                              [=, this](const Exit& exit) {
                                let_end(generation);
                                events.lost(generation, exit);
+                             },
+                         .forked =
+                             [this](WorkerId id, pid_t pid) {
+                               const auto found = launched_.find(id);
+                               if (found != launched_.end()) found->second.link->forked(pid);
                              },
                          .fork_failed =
                              [this](WorkerId id, const std::string& stage, int error) {

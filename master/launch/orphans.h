@@ -7,10 +7,10 @@
 // exit status; any other is reaped here. So no status is ever stolen, and no claimed zombie hides the orphans that the
 // kernel lists behind it.
 //
-// The race to mind: a worker is forked by a fork server, so the master learns its pid from its HELLO only. It may say
-// HELLO and die before the master has read that. Therefore, before a stranger is reaped, all channels on which a HELLO
-// is awaited are read: what it said before it died waits there. Who died without a word is reaped as a stranger; its
-// channel's end tells its link that there will be no worker.
+// The race to mind: a worker is forked by a fork server, so the master learns its pid from what the fork server says
+// (FORKED) and from its HELLO. Both may wait unread when it is dead already. Therefore, before a stranger is reaped,
+// the fork servers' channels are read, and all those on which a HELLO is awaited. A fork server says FORKED before the
+// worker is our child; of one that was not told of, the channel's end tells its link that there will be no worker.
 //
 // libuv waits for children only in uv_spawn, which moult does not use. One for each loop, made by Instance before
 // anything is launched, on the main thread.
@@ -38,7 +38,7 @@ class Orphans {
   void release(pid_t pid) { claimed_.erase(pid); }
   bool is_claimed(pid_t pid) const { return claimed_.contains(pid); }
 
-  // Reads the channels on which a HELLO may wait. One reader: the launcher that forks by proxy.
+  // Reads the channels on which FORKED or HELLO may wait. One reader: the launcher that forks by proxy.
   void before_reaping_strangers(std::function<void()> read_hellos) { read_hellos_ = std::move(read_hellos); }
 
   std::uint64_t reaped() const { return reaped_; }

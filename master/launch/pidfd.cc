@@ -18,6 +18,9 @@ Exit exit_of(const siginfo_t& info) {
   return exit;
 }
 
+// The pid is not reaped, so no other process can be the leader of a group of that number.
+void kill_group_of(pid_t pid) { ::kill(-pid, SIGKILL); }
+
 // Zero, or why the process is none of ours.
 int look_for_child(int pidfd) {
   siginfo_t ignored{};
@@ -54,8 +57,7 @@ ChildProcess::~ChildProcess() {
   orphans_.release(pid_);
 }
 
-// The pid is not reaped, so no other process can be the leader of a group of that number.
-void ChildProcess::kill_group() const { ::kill(-pid_, SIGKILL); }
+void ChildProcess::kill_group() const { kill_group_of(pid_); }
 
 void ChildProcess::signal(int signal_number) const {
   if (reaped_) return;
@@ -75,5 +77,14 @@ void ChildProcess::settle() {
   watch_.reset();
   const auto exited = std::move(events_.exited);
   exited(exit_of(info));
+}
+
+std::optional<Exit> reap_if_dead(pid_t pid) {
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(pid);
+  if (::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return std::nullopt;
+  kill_group_of(pid);
+  ::waitid(P_PID, id, &info, WEXITED | WNOHANG);
+  return exit_of(info);
 }
 }  // namespace moult

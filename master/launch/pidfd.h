@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -47,4 +48,7 @@ class ChildProcess {
   bool reaped_ = false;
   std::unique_ptr<FdWatch> watch_;
 };
+
+// The same end for a child of ours that nobody owns yet: nothing unless it is dead.
+std::optional<Exit> reap_if_dead(pid_t);
 }  // namespace moult

@@ -22,6 +22,11 @@ bool for_want_of_room(const Exit& exit) {
   return never_lived && (exit.error == EMFILE || exit.error == ENFILE || exit.error == ENOMEM || exit.error == EAGAIN);
 }
 
+std::string time_text(Duration time) {
+  const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  return count % 1000 ? std::to_string(count) + "ms" : std::to_string(count / 1000) + "s";
+}
+
 std::string trouble_with(const Worker& worker, const Exit& exit, bool crashed) {
   std::string text = describe(exit);
   if (!exit.cause.empty()) text += (exit.stage.empty() ? "\n" : ": ") + exit.cause;
@@ -274,7 +279,10 @@ void Supervisor::gone(WorkerId id, Exit exit) {
   const Worker worker = *found;
   const bool booted = attached->second.ready_at.has_value();
   const bool too_slow = !booted && now() - attached->second.launched_at >= policy_.pool.timeouts.boot;
-  if (exit.cause.empty() && too_slow) exit.cause = "it was not ready within --boot-timeout";
+  if (exit.cause.empty() && too_slow) {
+    exit.cause = "it was not ready within --boot-timeout (" + time_text(policy_.pool.timeouts.boot) + ")";
+    if (exit.status == 0) exit.status.reset();  // a signal ended its boot: no success of its own
+  }
   if (exit.cause.empty()) exit.cause = attached->second.status;
   const bool failed_boot = !booted && (worker.state == WorkerState::booting || too_slow);
   const bool crashed = booted && worker.state == WorkerState::serving;

@@ -4,11 +4,12 @@ import os
 import signal
 import socket
 import stat
+import subprocess
 import time
 
 import pytest
 
-from harness import fetch
+from harness import BINARY, fetch
 
 HEALTH = ["/livez", "/readyz", "/healthz"]
 
@@ -101,6 +102,27 @@ def test_a_slow_admin_client_does_not_stop_the_master(start, admin_port):
         client.close()
 
 
+@pytest.mark.parametrize("door", ["--admin", "--health-bind"])
+def test_a_health_check_is_answered_within_a_second_behind_50_half_open_connections(start, admin_port, door: str):
+    moult = start(door, f"127.0.0.1:{admin_port}", "hello:app")
+    moult.wait_serving(1)
+    clients = []
+
+    def hold(count: int) -> None:
+        for _ in range(count):
+            clients.append(socket.create_connection(("127.0.0.1", admin_port)))
+            clients[-1].sendall(b"GET /livez HT")
+    try:
+        for _ in range(3):  # those that the server has closed meanwhile are opened anew
+            hold(50)
+            began = time.monotonic()
+            assert fetch(admin_port, "/livez", timeout=10).status == 200
+            assert time.monotonic() - began < 1
+    finally:
+        for client in clients:
+            client.close()
+
+
 def test_the_control_socket_is_for_its_owner_alone(start):
     moult = start("hello:app")
     moult.wait_serving(1)
@@ -114,6 +136,17 @@ def test_status_prints_a_table_for_people(start):
     for pid in workers:
         assert str(pid) in table
     assert "serving" in table
+
+
+def test_a_status_that_cannot_be_printed_is_exit_1(start):
+    moult = start("hello:app")
+    moult.wait_serving(1)
+    for more in ([], ["--json"]):
+        with open("/dev/full", "w") as full:
+            asked = subprocess.run([BINARY, "status", "--control", moult.control, *more], stdout=full,
+                                   stderr=subprocess.PIPE, text=True, timeout=30)
+        assert asked.returncode == 1
+        assert "cannot write to stdout" in asked.stderr
 
 
 def test_status_has_the_keys_that_others_depend_on(start):

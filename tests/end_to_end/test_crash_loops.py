@@ -4,6 +4,8 @@ import os
 import signal
 import time
 
+import pytest
+
 from events import Events
 from harness import holds_for
 from processes import exists
@@ -24,6 +26,19 @@ def test_a_worker_that_dies_soon_after_ready_is_started_ever_more_rarely(start, 
     # At once, then after 1, 2, 4 s: four more in 8 s, and one in hand.
     assert 2 <= len(events.all("worker_exited")) - seen <= 6, events.all()
     assert "status 7" in moult.status()["boot_error"]
+
+
+@pytest.mark.parametrize("end, told", [("os._exit(7)", {"exit_status": 7}),
+                                       ("os.kill(os.getpid(), 9)", {"signal": "SIGKILL"})], ids=["exits", "is-killed"])
+def test_a_worker_that_dies_at_its_birth_is_told_with_how(start, write_app, scratch, end: str, told: dict):
+    events = Events(scratch / "events")
+    moult = start(*events.flags, "--boot-attempts", "2", "app:app",
+                  chdir=write_app(version("stillborn", top=f"os.register_at_fork(after_in_child=lambda: {end})")))
+    assert moult.wait_exit() == 3
+    for event in events.all("boot_failed"):
+        assert {key: event.get(key) for key in told} == told, event
+        assert event["pid"] > 0
+    assert "it ended before it said HELLO" in moult.log()
 
 
 def test_an_app_that_is_mended_serves_again_without_a_restart(start, scratch, write_app):

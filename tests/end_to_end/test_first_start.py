@@ -25,6 +25,34 @@ def test_an_app_that_is_not_there_is_exit_4_and_named(start, scratch):
     assert "nowhere" in moult.log()
 
 
+def test_a_traceback_is_shown_once(start, write_app):
+    moult = start("app:app", chdir=write_app(BROKEN_IMPORT))
+    assert moult.wait_exit() == 4
+    assert moult.log().count("ValueError: the shelf is empty") == 1
+
+
+def test_what_an_app_printed_before_it_failed_to_load_is_shown(start, write_app):
+    moult = start("app:app", chdir=write_app("print('looking at the shelf')\n" + BROKEN_IMPORT))
+    assert moult.wait_exit() == 4
+    assert "looking at the shelf" in moult.log()
+
+
+def test_a_program_that_is_no_python_is_exit_4_and_said_to_be_none(start):
+    moult = start("--python", "/bin/true", "hello:app")
+    assert moult.wait_exit() == 4
+    assert "/bin/true exited with status 0 before moult's part ran in it: is it a Python 3 interpreter?" in moult.log()
+
+
+@pytest.mark.parametrize("text", [HANGING_STARTUP, HANGING_STARTUP.replace("except Exception", "except BaseException")],
+                         ids=["plainly", "as-Starlette"])
+def test_a_start_up_that_hangs_is_said_to_be_late_and_nothing_else(start, write_app, text: str):
+    moult = start(*FEW, "app:app", chdir=write_app(text))
+    assert moult.wait_exit() == 3
+    assert "it was not ready within --boot-timeout (1s)" in moult.log()
+    assert "status 0" not in moult.log()
+    assert "Traceback" not in moult.log() and "LeaveBoot" not in moult.log()
+
+
 def test_an_attribute_that_is_not_there_is_exit_4_and_named(start):
     moult = start("hello:nothing")
     assert moult.wait_exit() == 4
@@ -75,11 +103,24 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
     (("-t", "5 lightyears", "hello:app"), "lightyears"),
     ((), "MODULE:ATTR"),
     (("--idle", "5m", "hello:app"), "later version"),
+    (("--reload", "hello:app"), "moult reload"),
+    (("--", "no-such-program-anywhere"), "no-such-program-anywhere"),
+    (("--check-config", "--", "no-such-program-anywhere"), "no-such-program-anywhere"),
+    (("--control", "/nowhere/at/all.sock", "hello:app"), "/nowhere/at"),
 ])
 def test_bad_usage_is_exit_2_and_says_what_to_write(arguments, named: str):
     refused = run("run", *arguments)
     assert refused.returncode == 2, refused.stderr
     assert named in refused.stderr
+
+
+@pytest.mark.parametrize("arguments", [("help",), ("version",), ("--version",), ("run", "--print-config", "hello:app")],
+                         ids=" ".join)
+def test_what_cannot_be_printed_is_exit_1_and_said(arguments):
+    with open("/dev/full", "w") as full:
+        printed = subprocess.run([BINARY, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert printed.returncode == 1
+    assert "cannot write to stdout" in printed.stderr
 
 
 def test_check_config_starts_nothing():

@@ -180,7 +180,9 @@ class Master:
         theirs.close()
         os.close(memory)
         self.workers = []
+        self.forked = {}  # worker id -> pid, as far as it was read
         self._last_id = 0
+        assert self.said() == {"HELLO": str(contract.CONTRACT_VERSION)}
 
     def __enter__(self):
         return self
@@ -203,8 +205,13 @@ class Master:
         return self._last_id
 
     def said(self):
-        received = receive(self.channel)
-        return received and received[0]
+        """The next message that is no news of a fork that worked: those are kept in `forked`."""
+        while True:
+            received = receive(self.channel)
+            message = received and received[0]
+            if not message or "FORKED" not in message:
+                return message
+            self.forked[int(message["FORKED"])] = int(message["PID"])
 
     def loaded(self):
         message = self.said()

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from http_client import Connection
-from master import APPS, Master, say, until
+from master import APPS, Master, receive, say, until
 from moult import contract
 
 
@@ -127,7 +127,26 @@ os.fork = refuse
     with Master("faulty:app", directory=folder, environment={"PYTHONPATH": APPS}) as master:
         master.loaded()
         worker = master.fork(3)
-        assert master.said() == {"FORK_FAILED": str(worker.id), "STAGE": "fork", "ERRNO": "11"}
+        refused = {"FORK_FAILED": str(worker.id), "STAGE": "fork", "ERRNO": "11"}
+        assert receive(master.channel) == (refused, master.process.pid), "the master hears the fork server alone"
+
+
+def test_the_fork_server_says_whom_it_forked():
+    with Master("asgi_app:app") as master:
+        master.loaded()
+        for slot in (0, 1):
+            worker = master.fork(slot).hello()
+            forked = {"FORKED": str(worker.id), "PID": str(worker.pid)}
+            assert receive(master.channel) == (forked, master.process.pid)
+
+
+def test_a_worker_whose_first_steps_fail_says_so_with_its_hello():
+    with Master("asgi_app:app", master_pid=1) as master:
+        master.loaded()
+        message, worker = receive(master.fork().channel)
+        assert message["HELLO"] == "1" and "the worker could not start: " in message["ERROR"]
+        assert receive(master.channel)[0] == {"FORKED": "1", "PID": str(worker)}
+        os.waitpid(worker, 0)
 
 
 def test_output_goes_where_the_master_says():

@@ -213,9 +213,42 @@ TEST(ReadConfig, FindsTheInterpreter) {
   EXPECT_EQ(refusal({"--python", "/nowhere", "--", "ls"}), "(accepted)") << "a command needs none";
 }
 
+TEST(ReadConfig, LooksForTheProgramOfACommandAsItsWorkersWill) {
+  const Scratch scratch;
+  std::filesystem::create_directories(scratch.path("bin"));
+  std::filesystem::create_symlink("/bin/sh", scratch.path("bin/serve"));
+  scratch.file("no-program", "");
+  const std::string nowhere = "the command after --: there is no program 'serve' in PATH";
+  EXPECT_EQ(refusal({"--", "serve"}), nowhere);
+  EXPECT_EQ(refusal({"--", "serve"}, with({{"PATH", "/nowhere:" + scratch.path("bin")}})), "(accepted)");
+  EXPECT_EQ(refusal({"-e", "PATH=" + scratch.path("bin"), "--", "serve"}), "(accepted)");
+  EXPECT_EQ(refusal({"-e", "PATH=/nowhere", "--", "serve"}, with({{"PATH", scratch.path("bin")}})), nowhere);
+  EXPECT_EQ(refusal({"--chdir", scratch.path(), "--", "serve"}, with({{"PATH", "bin"}})), nowhere) << "not absolute";
+  EXPECT_EQ(refusal({"--chdir", scratch.path(), "--", "bin/serve"}), "(accepted)");
+  EXPECT_EQ(refusal({"--", "/nowhere/serve"}),
+            "the command after --: cannot run '/nowhere/serve': No such file or directory");
+  EXPECT_EQ(refusal({"--", scratch.path("no-program")}),
+            "the command after --: cannot run '" + scratch.path("no-program") + "': Permission denied");
+  EXPECT_EQ(refusal({"--", scratch.path("bin")}),
+            "the command after --: '" + scratch.path("bin") + "' is a folder, no program");
+}
+
+TEST(ReadConfig, WantsTheFolderOfAControlSocketThatIsNamed) {
+  const Scratch scratch;
+  EXPECT_EQ(refusal({"a:b", "--control", scratch.path("c.sock")}), "(accepted)");
+  EXPECT_EQ(refusal({"a:b", "--control", scratch.path("gone/c.sock")}),
+            "--control: there is no folder " + scratch.path("gone") + " for the control socket: make it first");
+  EXPECT_EQ(refusal({"a:b"}, with({{"MOULT_CONTROL", "/nowhere/c.sock"}})).substr(0, 37),
+            "MOULT_CONTROL: there is no folder /no");
+  EXPECT_EQ(refusal({"a:b"}), "(accepted)") << "the default one's is made when the socket is";
+}
+
 TEST(ReadConfig, LooksForTheFilesOfTlsAndOfANativeApp) {
   EXPECT_EQ(refusal({"a:b", "--certfile", "/nowhere"}), "--certfile: cannot read /nowhere: No such file or directory");
   EXPECT_EQ(refusal({"a:b", "--keyfile", "/etc/passwd"}), "--keyfile: needs --certfile too");
+  EXPECT_EQ(refusal({"a:b", "--certfile", "/etc"}), "--certfile: /etc is a folder: name the file");
+  EXPECT_EQ(refusal({"a:b", "--certfile", "/etc/passwd", "--keyfile", "/etc"}),
+            "--keyfile: /etc is a folder: name the file");
   EXPECT_EQ(refusal({"--app", "native:/nowhere.so"}), "--app: there is no /nowhere.so");
   EXPECT_EQ(config({"--app", "native:/bin/sh"}).app.kind, AppKind::native);
 }
@@ -228,6 +261,9 @@ TEST(ReadConfig, WarnsOfFlagsWithoutEffect) {
   EXPECT_THAT(request({"a:b", "--admin-token", "0123456789abcdef"}).warnings,
               ElementsAre("--admin-token has no effect: there is no --admin",
                           "--admin-token can be read in ps by every user here: set MOULT_ADMIN_TOKEN instead"));
+  EXPECT_THAT(request({"a:b", "-k", "uvicorn", "--threads", "4"}).warnings,
+              ElementsAre("--threads has no effect: uvicorn serves with one loop; -k gthread has threads"));
+  EXPECT_THAT(request({"a:b", "-k", "gthread", "--threads", "4"}).warnings, IsEmpty());
   EXPECT_THAT(request({"a:b"}).warnings, IsEmpty());
 }
 

@@ -69,6 +69,9 @@ TEST(CommandLine, RefusesAnUnknownFlagAndNamesTheNearest) {
             "--graceful-timeout?");
   EXPECT_EQ(line_refusal({"--daemonise"}), "unknown flag '--daemonise': see moult help for all of them");
   EXPECT_EQ(line_refusal({"-z"}), "unknown flag '-z': see moult help for all of them");
+  for (const auto& arguments : std::vector<std::vector<std::string>>{{"a:b", "--reload"}, {"--reload", "a:b"}})
+    EXPECT_EQ(line_refusal(arguments),
+              "unknown flag '--reload': moult does not watch files; 'moult reload' or SIGHUP loads the code anew");
   EXPECT_EQ(line_refusal({"--command", "x"}), "unknown flag '--command': see moult help for all of them");
 }
 
@@ -193,6 +196,28 @@ TEST(ConfigFile, RefusesAValueOfAnotherType) {
 TEST(ConfigFile, RefusesAKeyThatStandsThereTwice) {
   EXPECT_EQ(file_refusal(R"({"workers": 4, "workers": 5})"), "moult.json: 'workers' stands there twice");
   EXPECT_EQ(file_refusal(R"({"env": {"name": "1"}, "name": "x"})"), "(accepted)") << "they are different keys";
+  EXPECT_EQ(file_refusal(R"({"env": {"A": "1", "B": 2, "A": "3"}})"), "moult.json: 'env': 'A' stands there twice");
+  EXPECT_EQ(file_refusal(R"({"env": {"A": "1"}, "server-option": {"A": "2"}})"), "(accepted)");
+}
+
+TEST(ConfigFile, RefusesAListWithNothingInItAndSaysWhatToWrite) {
+  EXPECT_EQ(file_refusal(R"({"bind": []})"),
+            "moult.json: bind: is an empty array: write what it is to have, as [\"127.0.0.1:8000\"], or leave the key "
+            "out");
+  EXPECT_EQ(file_refusal(R"({"command": []})"),
+            "moult.json: command: is an empty array: write what it is to have, as [\"node\", \"server.js\"], or leave "
+            "the key out");
+  EXPECT_EQ(file_refusal(R"({"env": {}, "server-option": []})"), "(accepted)") << "no variables is what it says";
+}
+
+TEST(ConfigFile, TakesAProgramAloneForACommandButNotItsWordsInOneText) {
+  EXPECT_THAT(file(R"({"command": "nginx"})").at("command").values, ElementsAre("nginx"));
+  EXPECT_THAT(file(R"({"command": ["/opt/my app/run"]})").at("command").values, ElementsAre("/opt/my app/run"));
+  EXPECT_EQ(file_refusal(R"({"command": "node  --x server.js"})"),
+            "moult.json: command: is one text with blanks: write its words one by one: "
+            "[\"node\",\"--x\",\"server.js\"]");
+  EXPECT_THAT(file_refusal("{\"command\": \"" + std::string(50, 'x') + " " + std::string(50, 'y') + "\"}"),
+              HasSubstr("one by one: [\"PROGRAM\", \"ARGUMENT\"]"));
 }
 
 TEST(ConfigFile, RefusesWhatBelongsElsewhereOrComesLater) {

@@ -155,6 +155,7 @@ TEST_F(ClientCommandsTest, NameTheirMistakesOnOneLine) {
       {{"scale", "many"}, "scale needs the number of workers"},
       {{"scale", "3", "4"}, "scale needs the number"},
       {{"scale", "3x"}, "scale needs the number"},
+      {{"scale", "-1"}, "scale needs the number of workers, a whole number from 1 to 1000: moult scale N"},
       {{"status", "--jsno"}, "see moult status --help"},
       {{"status", "web"}, "status does not take 'web'"},
       {{"status", "--now"}, "see moult status --help"},

@@ -37,6 +37,8 @@ def work(fds, slot):
         time.sleep(0.001)
     if worker_mode == "dies-before-hello":
         os._exit(3)
+    if worker_mode == "is-killed-before-hello":
+        os.kill(os.getpid(), signal.SIGKILL)
     if worker_mode == "says-no-hello":
         say(channel, "READY=1")
         time.sleep(100)
@@ -80,6 +82,9 @@ server = socket.socket(fileno=flag("--channel-fd"))
 with open(flag("--settings-fd")) as settings_file:
     settings = json.load(settings_file)
 
+if server_mode == "is-no-fork-server":
+    sys.exit(0)
+say(server, "HELLO=1")
 if server_mode == "dies-mid-load":
     os.kill(os.getpid(), signal.SIGKILL)
 if server_mode == "exits-mid-load":
@@ -119,11 +124,22 @@ while True:
     elif server_mode == "garbage-at-fork":
         server.send(b"???")
     else:
+        ours, theirs = socket.socketpair()
         middle = os.fork()
         if middle == 0:
-            if os.fork() == 0:
+            ours.close()
+            worker = os.fork()
+            if worker == 0:
+                theirs.close()
                 work(passed, order.get("SLOT"))
+            theirs.send(b"%d" % worker)
+            theirs.recv(1)
             os._exit(0)
+        theirs.close()
+        worker = int(ours.recv(32))
+        if server_mode != "tells-no-pids":
+            say(server, "FORKED=%s\nPID=%d" % (order["FORK"], 1 if server_mode == "tells-a-strangers-pid" else worker))
+        ours.close()
         os.waitpid(middle, 0)
     for passed_fd in passed:
         os.close(passed_fd)

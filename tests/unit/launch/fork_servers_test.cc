@@ -32,6 +32,7 @@ class ForkServerTest : public LaunchLoop {
       lines.push_back((stream == OutputStream::standard_error ? "err:" : "out:") + std::string(line));
       return true;
     };
+    options.if_silent = "is it one?";
     options.warn = [this](const std::string& text) { warnings.push_back(text); };
     launcher = std::make_unique<ForkServers>(&loop, *orphans, std::move(options));
   }
@@ -111,6 +112,9 @@ TEST_P(BadForkServer, FailsToLoadOnceAndLeavesNothing) {
 INSTANTIATE_TEST_SUITE_P(All, BadForkServer,
                          testing::Values(BadServer{"dies-mid-load", "killed by SIGKILL before the app was loaded"},
                                          BadServer{"exits-mid-load", "exited with status 1 before the app was loaded"},
+                                         BadServer{"is-no-fork-server",
+                                                   "/usr/bin/python3 exited with status 0 before moult's part ran in "
+                                                   "it: is it one?"},
                                          BadServer{"garbage", "bad message"},
                                          BadServer{"oversized", "longer than 64 KiB"},
                                          BadServer{"closes-channel", "closed its channel"}),
@@ -274,8 +278,37 @@ TEST_F(ForkServerTest, WhichIsStuckDoesNotBlockTheLoopHoweverManyForksWait) {
 
 // --- workers that break the contract
 
-TEST_F(ForkServerTest, AWorkerThatDiesBeforeHelloIsGoneAndNoZombie) {
+TEST_F(ForkServerTest, AWorkerThatDiesBeforeHelloIsGoneWithItsExitStatus) {
   make_loaded("good", "dies-before-hello");
+  for (std::uint64_t id = 1; id <= 10; ++id) launch(id);
+  ASSERT_TRUE(all_gone(10));
+  for (const Exit& exit : gone) {
+    EXPECT_EQ(3, exit.status);
+    EXPECT_GT(exit.pid, 0);
+    EXPECT_EQ("it ended before it said HELLO", exit.cause);
+    EXPECT_TRUE(is_gone(exit.pid));
+  }
+  EXPECT_EQ(0u, orphans->reaped());
+}
+
+TEST_F(ForkServerTest, AWorkerThatIsKilledBeforeHelloIsGoneWithItsSignal) {
+  make_loaded("good", "is-killed-before-hello");
+  launch(1);
+  ASSERT_TRUE(all_gone());
+  EXPECT_EQ(SIGKILL, gone[0].signal);
+}
+
+TEST_F(ForkServerTest, DoesNotTouchAProcessThatIsNoChildWhateverAForkServerSays) {
+  make_loaded("tells-a-strangers-pid", "dies-before-hello");
+  WorkerLink& link = launch(1);
+  run_for(std::chrono::milliseconds(300));
+  link.signal(SIGKILL);
+  ASSERT_TRUE(all_gone());
+  EXPECT_EQ("fork", gone[0].stage);
+}
+
+TEST_F(ForkServerTest, AWorkerThatDiesBeforeHelloAndWasNotToldOfIsGoneAndNoZombie) {
+  make_loaded("tells-no-pids", "dies-before-hello");
   launch(1);
   ASSERT_TRUE(all_gone());
   EXPECT_EQ("fork", gone[0].stage);

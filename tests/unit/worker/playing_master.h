@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -48,13 +49,19 @@ class PlayingServer {
   bool reaped_ = false;
 };
 
+// What the fork server said instead of FORKED.
+struct NotForked : std::runtime_error {
+  explicit NotForked(Message what) : std::runtime_error("not forked"), said(std::move(what)) {}
+  Message said;
+};
+
 // One worker that the server was asked for.
 struct PlayingWorker {
   Channel channel;
   ScoreboardMemory scoreboard;
   pid_t pid = -1;
   Message hello{};
-  // Asks for it and waits for HELLO.
+  // Asks for it and waits for FORKED and HELLO.
   static PlayingWorker born(PlayingServer&, unsigned id, unsigned slot, std::vector<int> outputs = {});
   int exit_status() const;
 };

@@ -65,6 +65,8 @@ PlayingServer::PlayingServer(const ServerPlan& plan) {
     ::_exit(126);
   }
   channel_.emplace(std::move(ends->first));
+  if (next_message(*channel_).find_number<std::uint64_t>("HELLO") != contract_version)
+    throw std::runtime_error("the fork server's first message is not HELLO");
 }
 
 PlayingServer::~PlayingServer() {
@@ -124,11 +126,15 @@ PlayingWorker PlayingWorker::born(PlayingServer& server, unsigned id, unsigned s
   if (!sent || *sent != Sent::sent) throw std::runtime_error("cannot ask for a worker");
   ends->second.reset();
   PlayingWorker worker{std::move(ends->first), *std::move(scoreboard)};
+  const Message forked = next_message(server.channel());
+  if (!forked.has("FORKED")) throw NotForked(forked);
   const Received hello = next_received(worker.channel);
   if (!hello.message || hello.message->find_number<std::uint64_t>("HELLO") != contract_version || !hello.sender)
     throw std::runtime_error("no HELLO: " + (hello.message ? hello.message->lines().at(0).second : "bad message"));
   worker.pid = hello.sender->pid;
   worker.hello = *hello.message;
+  if (forked != Message{}.add("FORKED", id).add("PID", static_cast<std::uint64_t>(worker.pid)))
+    throw std::runtime_error("FORKED names another worker or another process than HELLO came from");
   return worker;
 }
 

@@ -3,19 +3,21 @@
 One thread, one blocking read. Everything that workers share is imported and built before LOADED.
 """
 import argparse
+import contextlib
+import errno
 import gc
 import os
+import socket
 import sys
 from typing import Any, Callable, List, NoReturn, Optional, Tuple
 
 from . import app_loader, inheritance, options, process, settings, stack_dump
 from .channel import Channel, Received, close_all
-from .contract import ContractError, escape, one_line
+from .contract import CONTRACT_VERSION, ContractError, build, escape, one_line
 from .failure import Refused, text_of
-from .worker_process import Worker, become_worker
+from .worker_process import Worker, become_worker, flush_output
 
 _LOAD_FAILED = 4  # moult's and gunicorn's exit code for an app that does not load
-_EMFILE = 24
 
 
 def main(arguments: List[str]) -> NoReturn:
@@ -24,6 +26,7 @@ def main(arguments: List[str]) -> NoReturn:
     parser.add_argument("--settings-fd", type=int, required=True)
     given = parser.parse_args(arguments)
     channel = Channel(given.channel_fd)
+    _say(channel, ("HELLO", CONTRACT_VERSION))
     stack_dump.arm()
     try:
         told = settings.read(given.settings_fd)
@@ -32,9 +35,10 @@ def main(arguments: List[str]) -> NoReturn:
         server = ForkServer(told, channel)
         server.load()
     except BaseException as error:
+        flush_output()  # what the app printed before it failed: at our word the master ends us
         text = text_of(error)
-        print(text, file=sys.stderr, flush=True)
-        _say(channel, ("LOAD_FAILED", 1), ("ERROR", escape(text)))
+        if not _say(channel, ("LOAD_FAILED", 1), ("ERROR", escape(text))):
+            print(text, file=sys.stderr, flush=True)  # else the master shows it
         os._exit(_LOAD_FAILED)
     server.serve()
 
@@ -100,7 +104,7 @@ class ForkServer:
         worker_id, fds = received.message["FORK"], received.fds
         if received.fds_lost or len(fds) not in (2, 4):
             close_all(fds)
-            _say(self._channel, ("FORK_FAILED", worker_id), ("STAGE", "recvmsg"), ("ERRNO", _EMFILE))
+            _say(self._channel, ("FORK_FAILED", worker_id), ("STAGE", "recvmsg"), ("ERRNO", errno.EMFILE))
             return
         slot = int(received.message.get("SLOT", 0))
         if self._adapter and not self._before_fork(slot):
@@ -109,17 +113,41 @@ class ForkServer:
             return
         for stream in (sys.stdout, sys.stderr):
             stream.flush()  # what is buffered would be written by every child as well
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            close_all(fds)
+            self._fork_failed(worker_id, "socketpair", error.errno)
+            return
         between = process.bare_fork()
         if between == 0:
-            self._fork_again(worker_id, slot, fds)
+            ours.close()
+            self._fork_again(slot, fds, theirs)
         close_all(fds)
-        if between < 0:
-            self._fork_failed(worker_id, "fork", process.last_errno())
-            return
+        theirs.close()
+        with ours:
+            if between < 0:
+                self._fork_failed(worker_id, "fork", process.last_errno())
+                return
+            self._pass_on(worker_id, ours)
         try:
             os.waitpid(between, 0)
         except ChildProcessError:
             pass  # a SIGCHLD handler of the app's was faster
+
+    def _pass_on(self, worker_id: str, between: socket.socket) -> None:
+        """What the process between says: the worker's pid, or a negative errno. It exits when it is answered, so the
+        master hears the pid before the worker can be its dead child."""
+        try:
+            word = int(between.recv(32) or 0)  # nothing: it was killed
+        except OSError:
+            word = 0
+        if word > 0:
+            _say(self._channel, ("FORKED", worker_id), ("PID", word))
+        else:
+            self._fork_failed(worker_id, "fork", -word or errno.EINTR)
+        with contextlib.suppress(OSError):
+            between.send(b"1", socket.MSG_NOSIGNAL)
 
     def _before_fork(self, slot: int) -> bool:
         try:
@@ -129,18 +157,24 @@ class ForkServer:
             print(text_of(error), file=sys.stderr, flush=True)
             return False
 
-    def _fork_again(self, worker_id: str, slot: int, fds: List[int]) -> NoReturn:
+    def _fork_again(self, slot: int, fds: List[int], server: socket.socket) -> NoReturn:
         between = os.getpid()
         try:
-            if os.fork() > 0:
-                os._exit(0)
+            word = os.fork()
         except OSError as error:
-            self._fork_failed(worker_id, "fork", error.errno)
-            os._exit(1)
+            word = -(error.errno or errno.EAGAIN)
+        if word != 0:
+            with contextlib.suppress(OSError):
+                server.send(b"%d" % word, socket.MSG_NOSIGNAL)
+                server.recv(1)  # also comes back when the fork server is gone
+            os._exit(0)
+        server.close()
         try:
             worker = become_worker(slot, self._settings, between, self._channel, fds[0], fds[1], fds[2:])
         except OSError as error:
-            self._fork_failed(worker_id, "start of the worker", error.errno)
+            with contextlib.suppress(OSError):  # with HELLO, so that the master learns whose words these are
+                os.write(fds[0], build([("HELLO", CONTRACT_VERSION),
+                                        ("ERROR", escape("the worker could not start: %s" % error))]))
             os._exit(1)
         worker.run(self._serve_in_worker)
 

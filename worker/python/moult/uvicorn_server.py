@@ -47,7 +47,7 @@ class Server(uvicorn.Server):
         return contextlib.nullcontext()
 
     async def startup(self, sockets: Any = None) -> None:
-        heard = _Recorder(self.lifespan)
+        heard = _Recorder(self.lifespan, self._worker)
         try:
             await super().startup(sockets=[])  # the app's start-up; we make the servers
         except SystemExit:
@@ -165,9 +165,11 @@ class Server(uvicorn.Server):
 
 
 class _Recorder:
-    """Stands in for the lifespan's logger: passes everything on, and keeps what explains a failed start-up."""
+    """Stands in for the lifespan's logger: passes everything on, and keeps what explains a failed start-up. What an app
+    says of a start-up that we broke off (Starlette sends our own traceback) explains nothing and is not passed on."""
 
-    def __init__(self, lifespan: Any) -> None:
+    def __init__(self, lifespan: Any, worker: Worker) -> None:
+        self._worker = worker
         self._errors: List[str] = []
         self._logger = getattr(lifespan, "logger", None)
         if self._logger is not None:
@@ -177,6 +179,8 @@ class _Recorder:
         return getattr(self._logger, name)
 
     def error(self, message: Any, *arguments: Any, **more: Any) -> None:
+        if self._worker.is_leaving:
+            return
         self._logger.error(message, *arguments, **more)
         text = str(message) % arguments if arguments else str(message)
         error = more.get("exc_info")

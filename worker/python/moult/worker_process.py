@@ -89,9 +89,7 @@ class Worker:
             os._exit(0)
 
     def boot_failed(self, error: BaseException) -> NoReturn:
-        text = text_of(error)
-        print(text, file=sys.stderr)
-        self._tell(("ERROR", escape(text)))
+        self._tell(("ERROR", escape(text_of(error))))  # the master shows it
         leave(_BOOT_FAILED, quick=True)
 
     def run(self, serve: Callable[["Worker"], None]) -> NoReturn:
@@ -143,12 +141,16 @@ def leave(code: int, quick: bool = False) -> NoReturn:
     except BaseException:
         traceback.print_exc()
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except Exception:
-                pass
+        flush_output()
         os._exit(code)
+
+
+def flush_output() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
 
 
 def become_worker(slot: int, settings: Settings, former_parent: int, master_channel: Channel, channel_fd: int,
