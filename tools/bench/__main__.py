@@ -1,6 +1,6 @@
 """Benchmarks of moult against its peers, as ratios within one run: machines are shared and noisy.
 
-    python3 -m tools.bench MOULT {cost,replace,memory,idle,all} [--pairs N] [--python PATH]
+    python3 -m tools.bench MOULT {cost,replace,memory,idle,all} [--pairs N] [--seconds S] [--python PATH]
 
 Each figure is printed with what it was measured on. Nothing here passes or fails.
 """
@@ -41,20 +41,26 @@ def gunicorn(options: argparse.Namespace, app: str, *flags: str, **env: str) -> 
     return Server(command, port, HERE, env)
 
 
-def load(server: Server, path: str, seconds: int) -> int:
+def load(server: Server, path: str, seconds: float) -> int:
     """How many requests were answered in that time by 16 keep-alive connections."""
     done = subprocess.run(["wrk", "-t1", "-c16", f"-d{seconds}s", f"http://127.0.0.1:{server.port}{path}"],
                           capture_output=True, text=True, check=True)
     return int(re.search(r"(\d+) requests in", done.stdout).group(1))
 
 
-def cpu_per_thousand_requests(server: Server, seconds: int) -> float:
-    with server:
-        load(server, "/", 1)  # warm
-        pids = server.pids()
-        before = cpu_seconds(pids)
-        requests = load(server, "/", seconds)
-        return (cpu_seconds(pids) - before) / requests * 1000
+def cpu_per_thousand_requests(ours: Server, theirs: Server, slices: int) -> "list[float]":
+    """Both run all the time and are loaded in turns of a second, so that what else the machine does meets both."""
+    with ours, theirs:
+        pids = [server.pids() for server in (ours, theirs)]
+        for server in (ours, theirs):
+            load(server, "/", 1)  # warm
+        cpu, requests = [0.0, 0.0], [0, 0]
+        for turn in range(2 * slices):
+            which = (turn + turn // 2) % 2  # ours, theirs, theirs, ours, ...
+            before = cpu_seconds(pids[which])
+            requests[which] += load((ours, theirs)[which], "/", 1)
+            cpu[which] += cpu_seconds(pids[which]) - before
+    return [cpu[which] / requests[which] * 1000 for which in (0, 1)]
 
 
 def replacement_seconds(server: Server) -> float:
@@ -72,25 +78,35 @@ def replacement_seconds(server: Server) -> float:
                 pass
 
 
+def one_after_the_other(measure):
+    """A way to measure a pair: each alone, in an order that alternates."""
+    order = [0, 1]
+
+    def measured(ours: Server, theirs: Server) -> "list[float]":
+        order.reverse()
+        both = [0.0, 0.0]
+        for which in order:
+            both[which] = measure((ours, theirs)[which])
+        return both
+    return measured
+
+
 def pairs(options: argparse.Namespace, what: str, measure, ours, theirs, unit: str, scale: float) -> None:
     ratios, mine, peers = [], [], []
     for pair in range(options.pairs):
-        first, second = (ours, theirs) if pair % 2 == 0 else (theirs, ours)
-        measured = {first: measure(first()), second: measure(second())}
-        mine.append(measured[ours])
-        peers.append(measured[theirs])
-        ratios.append(measured[ours] / measured[theirs])
+        for figures, figure in zip((mine, peers), measure(ours(), theirs())):
+            figures.append(figure)
+        ratios.append(mine[-1] / peers[-1])
         print(f"  pair {pair + 1:2}: moult {mine[-1] * scale:.3f} {unit}, peer {peers[-1] * scale:.3f} {unit}, "
               f"ratio {ratios[-1]:.3f}", flush=True)
     print(f"{what}: median ratio {statistics.median(ratios):.3f} (moult {statistics.median(mine) * scale:.3f}, peer "
-          f"{statistics.median(peers) * scale:.3f} {unit}; {options.pairs} alternating pairs)\n", flush=True)
+          f"{statistics.median(peers) * scale:.3f} {unit}; {options.pairs} pairs)\n", flush=True)
 
 
 def cost(options: argparse.Namespace) -> None:
-    for app in ("app", "bare"):
-        def measure(server):
-            return cpu_per_thousand_requests(server, options.seconds)
-
+    def measure(ours, theirs):
+        return cpu_per_thousand_requests(ours, theirs, options.seconds)
+    for app in options.apps:
         def ours():
             return moult(options, app, "-w", "2")
         print(f"CPU time of the whole tree per 1,000 requests, {app}, 2 workers, 16 connections")
@@ -103,8 +119,8 @@ def cost(options: argparse.Namespace) -> None:
 def replace(options: argparse.Namespace) -> None:
     heap = {"BENCH_HEAP_BYTES": str(150_000_000)}
     print("SIGKILL of the only worker to the first answer of its replacement, 150 MB heap, preloaded")
-    pairs(options, "against gunicorn --preload", replacement_seconds, lambda: moult(options, "app", "-w", "1", **heap),
-          lambda: gunicorn(options, "app", "--preload", "-w", "1", **heap), "ms", 1000)
+    pairs(options, "against gunicorn --preload", one_after_the_other(replacement_seconds),
+          lambda: moult(options, "app", "-w", "1", **heap), lambda: gunicorn(options, "app", "--preload", "-w", "1", **heap), "ms", 1000)
 
 
 def workers_of(server: Server) -> "set[int]":
@@ -150,7 +166,8 @@ def main() -> None:
     parser.add_argument("moult")
     parser.add_argument("what", choices=["cost", "replace", "memory", "idle", "all"])
     parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--seconds", type=int, default=4)
+    parser.add_argument("--seconds", type=int, default=12, help="under load, for each of a pair")
+    parser.add_argument("--apps", nargs="+", default=["app", "bare"], help="what cost measures: FastAPI, no framework")
     parser.add_argument("--python", default="/usr/bin/python3")
     parser.add_argument("--gunicorn-class", default=UVICORN_WORKER)
     options = parser.parse_args()
