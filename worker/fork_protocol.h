@@ -14,7 +14,8 @@
 //   down  FORK=<worker id> SLOT=<n>                       with 2 fds: the worker's end of its channel, its scoreboard;
 //                                                         or 4: also its stdout and its stderr
 //         EXITED=<pid> SLOT=<n>                           a worker that it forked is gone (for gunicorn's child_exit)
-//   EOF   either way: the other is gone. A fork server exits at once; its workers live on.
+//   EOF   either way: the other is gone. A fork server exits at once; its workers live on. Python's, when it is the
+//         master that died, first kills the process groups of its workers: what they started goes with them.
 //
 // A worker is forked twice, so that it becomes the master's own child (the master is a subreaper). The process between
 // the two tells the fork server the worker's pid, and exits only when FORKED= was said: so the master knows the pid

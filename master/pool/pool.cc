@@ -36,6 +36,16 @@ void stop(Goal& goal, const PoolPolicy& policy, MonotonicTime now) {
   }
 }
 
+// What failed was other code: an empty slot tries the new one at once.
+void on_loaded(Pool& pool, Generation loaded) {
+  Goal& goal = pool.goal;
+  if (loaded <= goal.candidate || loaded <= goal.proven) return;
+  goal.candidate = loaded;
+  goal.candidate_failures = 0;
+  for (unsigned slot = 0; slot < pool.slots.size(); ++slot)
+    if (!in_slot(pool, slot, WorkerState::serving) && !in_slot(pool, slot, WorkerState::booting)) pool.slots[slot] = {};
+}
+
 void on_lost(Goal& goal, Generation lost) {
   if (lost == goal.proven) goal.lost = lost;
   else if (lost == goal.candidate) goal.candidate = goal.proven;
@@ -154,11 +164,7 @@ void absorb(Pool& pool, const PoolEvent& event, const PoolPolicy& policy, Monoto
                  [&](ListenersClosed) {
                    if (goal.mode == Mode::last) goal.mode_until = now;
                  },
-                 [&](const GenerationLoaded& e) {
-                   if (e.generation <= goal.candidate || e.generation <= goal.proven) return;
-                   goal.candidate = e.generation;
-                   goal.candidate_failures = 0;
-                 },
+                 [&](const GenerationLoaded& e) { on_loaded(pool, e.generation); },
                  [&](const GenerationLost& e) { on_lost(goal, e.generation); },
                  [&](const GenerationRefused& e) { on_refused(pool, e.generation, actions); },
                  [&](const HeadroomChanged& e) { pool.headroom = e.headroom; },

@@ -45,6 +45,7 @@ struct SupervisorDescription {
   pid_t fork_server_pid;                   // of the newest loaded generation; zero: none
   std::vector<WorkerDescription> workers;  // by slot, then by id
   std::string boot_error;                  // why the last load or boot failed; empty once a boot has succeeded since
+  bool loads = false;                      // newer code is being read from disk
 };
 
 // How a reload ended: every wanted slot serves the new code, or why not.

@@ -9,7 +9,7 @@ InstanceState awake_state(const SupervisorDescription& d) {
   if (!d.proven) return InstanceState::booting;
   const bool old_code_serves =
       std::ranges::any_of(d.workers, [&](const auto& each) { return serves(each) && each.generation < d.proven; });
-  return d.candidate != d.proven || old_code_serves ? InstanceState::reloading : InstanceState::serving;
+  return d.loads || d.candidate != d.proven || old_code_serves ? InstanceState::reloading : InstanceState::serving;
 }
 }  // namespace
 

@@ -1,27 +1,18 @@
 #pragma once
-// Was it the kernel's OOM killer? How many processes of our cgroup it has killed so far, and whether that has risen.
-// Read from memory.events (v2) or memory.oom_control (v1) of our cgroup; at the root of v2, which has none, from
-// /proc/vmstat, which counts for the whole machine. Owned by Instance, called on the loop's thread: one small read.
+// Was it the kernel's OOM killer? Whether the number of processes that it has killed in our memory cgroup (at the root
+// of cgroup v2: on this machine) has risen. Owned by Reporting, called on the loop's thread: one small read.
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "master/pool/exit.h"
 #include "master/pool/worker_state.h"
+#include "recycler/instance_memory.h"
 namespace moult {
-// Pure. The number after "oom_kill " at the beginning of a line; none: there is no such line.
-std::optional<std::uint64_t> parse_oom_kills(std::string_view text);
-// Pure. Where to look for it, best first, for what /proc/self/cgroup says.
-struct OomKillPlaces {
-  std::string first, second;
-};
-OomKillPlaces oom_kill_places(std::string_view proc_self_cgroup, const std::string& cgroup_root);
-
 class OomKills {
  public:
-  // `root` is "/" but in tests.
-  explicit OomKills(const std::string& root = "/");
+  // `root` stands before every path, for tests.
+  explicit OomKills(const std::string& root = "") : memory_(root), seen_(read()) {}
 
   // A moment when nobody has just died: deaths before it explain no later one.
   void look();
@@ -31,7 +22,7 @@ class OomKills {
 
  private:
   std::optional<std::uint64_t> read() const;
-  std::string path_;  // empty: nothing to be read
+  InstanceMemory memory_;
   std::optional<std::uint64_t> seen_;
 };
 }  // namespace moult

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from harness import fetch
+from events import Events
+from harness import APPS, fetch
 
 
 def ask_and_forget(moult, path: str) -> None:
@@ -18,21 +19,47 @@ def wait_replaced(moult, before: list, deadline: float = 30) -> None:
 
 
 def test_pure_python_in_a_thread_survives_many_timeouts(start):
-    moult = start("-t", "1s", "hello:app")
+    moult = start("-t", "2s", "hello:app")
     before = moult.wait_serving(1)
-    assert fetch(moult.address, "/spin?seconds=7", timeout=60).json()["pid"] == before[0]
+    answers = []
+    spinning = threading.Thread(
+        target=lambda: answers.append(fetch(moult.address, "/spin?seconds=20", timeout=60)), daemon=True)
+    spinning.start()
+    while spinning.is_alive():
+        assert moult.fetch().json()["pid"] == before[0]  # the others do not have to wait for it
+        spinning.join(0.5)
+    assert answers[0].json()["pid"] == before[0]
     assert moult.worker_pids() == before
+    assert "hangs" not in moult.log()
 
 
-@pytest.mark.parametrize("path, frame", [("/gil?seconds=100", "GIL_HOLDER"), ("/block?seconds=100", "time.sleep")])
-def test_a_worker_that_is_stuck_is_shot_with_its_stack_shown(start, path: str, frame: str):
-    moult = start("-t", "1s", "--kill-after", "2s", "hello:app")
+def line_of(code: str) -> int:
+    """The only line of hello.py that has it."""
+    lines = (APPS / "hello.py").read_text().splitlines()
+    found = [number for number, line in enumerate(lines, 1) if code in line]
+    assert len(found) == 1, (code, found)
+    return found[0]
+
+
+@pytest.mark.parametrize("path, inmost", [
+    ("/gil?seconds=100", "GIL_HOLDER.sleep("),  # in C, with the interpreter lock held: no Python code runs any more
+    ("/block?seconds=100", "        time.sleep(seconds)"),
+    ("/hog?seconds=100", "        spin(seconds)"),
+], ids=["stuck in C", "event loop sleeps", "event loop computes"])
+def test_a_worker_that_is_stuck_is_shot_with_its_stack_shown(start, scratch, path: str, inmost: str):
+    events = Events(scratch / "events")
+    moult = start(*events.flags, "-t", "2s", "hello:app")
     before = moult.wait_serving(1)
+    began = time.monotonic()
     ask_and_forget(moult, path)
     wait_replaced(moult, before)
+    # Not before the timeout, and by SIGABRT alone: --kill-after is 10 s.
+    assert 2 <= time.monotonic() - began < 9
     assert moult.fetch().status == 200
-    assert "most recent call first" in moult.log()
-    assert "hello.py" in moult.log() and "in act" in moult.log(), frame
+    exited = [(event["pid"], event["signal"]) for event in events.all("worker_exited")]
+    assert exited == [(before[0], "SIGABRT")]
+    moult.wait_log("most recent call first")
+    moult.wait_log(f'hello.py", line {line_of(inmost)} in act')
 
 
 def test_a_worker_that_cannot_even_be_aborted_is_killed_after_kill_after(start):

@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from harness import holds_for
 from load import Load
 from versions import BROKEN_IMPORT, BROKEN_STARTUP, HANGING_STARTUP, version
 
@@ -93,6 +94,56 @@ def test_a_worker_that_crashes_during_a_bad_reload_is_refilled_from_the_old_code
     os.kill(victim, signal.SIGKILL)
     old.wait_for(lambda: len(old.worker_pids()) == 2 and victim not in old.worker_pids(), "a refill serves")
     assert {old.fetch().text for _ in range(10)} == {"old"}
+
+
+@pytest.fixture
+def only_the_candidate(start, scratch, write_app):
+    """During a reload whose workers do not get ready the old fork server is killed, and then the old worker that is
+    not being replaced. Returns moult, the old worker that is left, and what lets the new start-up go on."""
+    waits = scratch / "waits"
+    waits.touch()
+    moult = start("-w", "2", "--boot-attempts", "2", "app:app", chdir=write_app(version("old")))
+
+    def begin(new: str, then: str = "pass"):
+        moult.wait_serving(2)
+        (old_server,) = moult.wait_for(moult.fork_servers, "the fork server is seen")
+        write_app(version(new, startup=f"""
+            while os.path.exists({str(waits)!r}):
+                await asyncio.sleep(0.05)
+            {then}"""))
+        assert moult.client("reload").returncode == 0
+        (successor,) = moult.wait_for(lambda: moult.workers("booting"), "the new code boots")
+        os.kill(old_server, signal.SIGKILL)
+        moult.wait_log("is gone")
+        victim, left = sorted(moult.workers(), key=lambda worker: worker["slot"] == successor["slot"])
+        os.kill(victim["pid"], signal.SIGKILL)
+        moult.wait_for(lambda: sorted((worker["slot"], worker["generation"]) for worker in moult.workers("booting"))
+                       == [(slot, successor["generation"]) for slot in (0, 1)], "its slot is filled with the new code")
+        assert moult.worker_pids() == [left["pid"]]
+        assert moult.fetch().text == "old"
+        return moult, left["pid"], waits.unlink
+    return begin
+
+
+def test_a_worker_that_crashes_when_the_old_fork_server_is_gone_too_is_refilled_from_the_new_code(only_the_candidate):
+    moult, _, go_on = only_the_candidate("new")
+    go_on()
+    moult.wait_for(lambda: {moult.fetch().text for _ in range(5)} == {"new"}, "only the new code answers")
+    moult.wait_serving(2)
+
+
+def test_where_only_bad_code_can_be_forked_the_old_worker_serves_on_until_a_reload_mends_it(only_the_candidate,
+                                                                                          write_app):
+    moult, left, go_on = only_the_candidate("bad", "raise ValueError('the cupboard is bare')")
+    go_on()
+    moult.wait_for(lambda: "the cupboard is bare" in (moult.status()["boot_error"] or ""), "the cause is shown")
+    holds_for(lambda: moult.worker_pids() == [left] and moult.fetch().text == "old", 5,
+              "the old worker serves on, though more than --boot-attempts have failed")
+    write_app(version("mended"))
+    reload = moult.client("reload", "--wait", timeout=60)
+    assert reload.returncode == 0, reload.stderr
+    assert {moult.fetch().text for _ in range(10)} == {"mended"}
+    moult.wait_for(lambda: not moult.status()["boot_error"], "the cause is forgotten")
 
 
 def test_a_second_reload_supersedes_one_that_hangs(old, write_app):

@@ -1,6 +1,6 @@
 """Benchmarks of moult against its peers, as ratios within one run: machines are shared and noisy.
 
-    python3 -m tools.bench MOULT {cost,replace,memory,idle,all} [--pairs N] [--seconds S] [--python PATH]
+    python3 -m tools.bench MOULT {cost,replace,memory,idle,loops,micro,all} [--pairs N] [--seconds S] [--python PATH]
 
 Each figure is printed with what it was measured on. Nothing here passes or fails.
 """
@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+from tools.bench.crash_loops import crash_loops
 from tools.bench.processes import Server, cpu_seconds, free_port, memory_bytes, unique_bytes
 
 HERE = Path(__file__).resolve().parent
@@ -162,19 +163,33 @@ def idle(options: argparse.Namespace) -> None:
             print(f"  {workers} workers: PSS {pss:.1f} MB, CPU {share * 100:.2f} % of a core", flush=True)
 
 
+def micro(options: argparse.Namespace) -> None:
+    """What is done for every request, in both languages, and for every sample of a worker."""
+    built = Path(options.moult).parent.parent / "bench"
+    for name in ("scoreboard_cost", "recycler_cost"):
+        if (built / name).exists():
+            subprocess.run([str(built / name)], check=True)
+        else:
+            print(f"there is no {built / name}: it is built where libbenchmark-dev is installed")
+        print(flush=True)
+    subprocess.run([options.python, str(HERE / "counting_cost.py")], check=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="tools.bench", description=__doc__)
     parser.add_argument("moult")
-    parser.add_argument("what", choices=["cost", "replace", "memory", "idle", "all"])
+    parser.add_argument("what", choices=["cost", "replace", "memory", "idle", "loops", "micro", "all"])
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=12, help="under load, for each of a pair")
     parser.add_argument("--apps", nargs="+", default=["app", "bare"], help="what cost measures: FastAPI, no framework")
+    parser.add_argument("--loop-seconds", type=int, default=150, help="how long each crash loop runs")
     parser.add_argument("--python", default="/usr/bin/python3")
     parser.add_argument("--gunicorn-class", default=UVICORN_WORKER)
     options = parser.parse_args()
     options.moult = str(Path(options.moult).resolve())
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.2f}, {sys.platform}, python {options.python}\n")
-    for name, run in (("cost", cost), ("replace", replace), ("memory", memory), ("idle", idle)):
+    for name, run in (("cost", cost), ("replace", replace), ("memory", memory), ("idle", idle),
+                      ("loops", crash_loops), ("micro", micro)):
         if options.what in (name, "all"):
             run(options)
 

@@ -47,6 +47,8 @@ async def act(path: str, query: dict) -> object:
         time.sleep(seconds)
     elif path == "/spin":
         await asyncio.get_running_loop().run_in_executor(threads, spin, seconds)
+    elif path == "/hog":
+        spin(seconds)
     elif path == "/gil":
         GIL_HOLDER.sleep(int(seconds))
     elif path == "/exit":

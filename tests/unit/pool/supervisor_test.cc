@@ -225,6 +225,17 @@ TEST_F(SupervisorTest, AWorkerThatBreaksTheContractBeforeReadyIsNotLetIn) {
   EXPECT_EQ(supervisor->describe().boot_error, "killed by SIGKILL\nit speaks contract version 9, not 1");
 }
 
+TEST_F(SupervisorTest, MendedCodeIsBootedAtOnceWhereNobodyServes) {
+  serve(1);
+  exits(1, 1);  // tried again at once
+  exits(2, 1);
+  ASSERT_FALSE(launcher.links.contains({3})) << "the slot backs off";
+  supervisor->reload([](const ReloadOutcome&) {});
+  launcher.loads.loaded({2});
+  ASSERT_TRUE(launcher.links.contains({3}));
+  EXPECT_EQ(launcher.generations.at({3}), Generation{2});
+}
+
 TEST_F(SupervisorTest, CodeWhoseWorkersAreNotAdmittedIsRejectedAtOnceAndTheOldOneServesOn) {
   serve(1);
   Supervisor::Trial asked{};

@@ -85,6 +85,12 @@ TEST(InstanceState, IsReloadingWhileACandidateIsOnTrial) {
   EXPECT_EQ(instance_state(d), InstanceState::reloading);
 }
 
+TEST(InstanceState, IsReloadingWhileNewCodeLoads) {
+  SupervisorDescription d = serving_pool();
+  d.loads = true;
+  EXPECT_EQ(instance_state(d), InstanceState::reloading);
+}
+
 TEST(InstanceState, IsReloadingWhileOldWorkersServe) {
   SupervisorDescription d = serving_pool();
   d.proven = d.candidate = Generation{4};

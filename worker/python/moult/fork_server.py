@@ -14,6 +14,7 @@ from typing import Any, Callable, List, NoReturn, Optional, Tuple
 from . import app_loader, inheritance, options, process, settings, stack_dump
 from .channel import Channel, Received, close_all
 from .contract import CONTRACT_VERSION, ContractError, build, escape, one_line
+from .descendants import Descendants
 from .failure import Refused, text_of
 from .worker_process import Worker, become_worker, flush_output
 
@@ -49,6 +50,7 @@ class ForkServer:
         self._channel = channel
         self._adapter: Any = None  # None: --no-preload and nobody knows yet what the app speaks
         self._post_fork: Optional[Callable[..., Any]] = None
+        self._workers = Descendants()
 
     def load(self) -> None:
         """Raises what keeps the app from loading; else LOADED has been said."""
@@ -77,6 +79,9 @@ class ForkServer:
 
     def serve(self) -> NoReturn:
         while True:
+            # Who waits here notices the master's death, and has something left to do then. Elsewhere (the app's hooks
+            # may take their time) the kernel sees to our end.
+            process.outlive_parent()
             try:
                 received = self._channel.hear()
             except ContractError as error:
@@ -85,17 +90,21 @@ class ForkServer:
             except OSError:
                 received = None
             if received is None:
+                self._workers.end_if_orphaned(self._settings.master_pid)
                 os._exit(0)  # at once: an app's atexit functions may hang, and these are for workers
+            process.die_with_parent()
             if "FORK" in received.message:
                 self._fork(received)
             else:
                 close_all(received.fds)
-                if "EXITED" in received.message and self._adapter:
-                    self._worker_exited(received)
+                if "EXITED" in received.message:
+                    self._worker_exited(int(received.message["EXITED"]), int(received.message.get("SLOT", 0)))
 
-    def _worker_exited(self, received: Received) -> None:
+    def _worker_exited(self, pid: int, slot: int) -> None:
+        self._workers.forget(pid)
         try:
-            self._adapter.child_exit(int(received.message["EXITED"]), int(received.message.get("SLOT", 0)))
+            if self._adapter:
+                self._adapter.child_exit(pid, slot)
         except Exception as error:
             print(text_of(error), file=sys.stderr, flush=True)
 
@@ -143,6 +152,7 @@ class ForkServer:
         except OSError:
             word = 0
         if word > 0:
+            self._workers.add(word)
             _say(self._channel, ("FORKED", worker_id), ("PID", word))
         else:
             self._fork_failed(worker_id, "fork", -word or errno.EINTR)

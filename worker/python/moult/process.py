@@ -26,7 +26,16 @@ def last_errno() -> int:
 def die_with_parent() -> None:
     """SIGKILL when the *current* parent's thread ends; so only once the parent is the right one. fork() clears it,
     and so does a change of user."""
-    if _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+    _set_death_signal(signal.SIGKILL)
+
+
+def outlive_parent() -> None:
+    """For one that notices by itself."""
+    _set_death_signal(0)
+
+
+def _set_death_signal(number: int) -> None:
+    if _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
 

@@ -9,7 +9,7 @@ import traceback
 from types import FrameType
 from typing import Any, Callable, NoReturn, Optional
 
-from . import process, stack_dump
+from . import forked_children, process, stack_dump
 from .channel import Channel
 from .contract import CONTRACT_VERSION, HEARTBEAT_NS, ContractError, escape, open_scoreboard
 from .failure import LeaveBoot, text_of
@@ -169,4 +169,5 @@ def become_worker(slot: int, settings: Settings, former_parent: int, master_chan
         os.dup2(fd, number)
         os.close(fd)
     process.raise_oom_score()
+    forked_children.do_not_get([channel_fd] + settings.fds())
     return worker
