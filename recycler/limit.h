@@ -15,7 +15,7 @@ namespace moult {
 struct LimitRange {
   std::uint64_t lowest_bytes = no_limit, highest_bytes = no_limit;  // each worker draws its own in between
   std::uint64_t hard_bytes = no_limit;
-  bool raised = false;  // the settings alone would leave too little runway: to be said
+  bool raised = false;  // the settings alone would leave too little runway, by more than noise: to be said
 };
 
 // The runway that is asked for, for a worker that weighs so much.

@@ -16,8 +16,15 @@ double per_hour(Duration each) {
 
 std::string number(double value) {
   char text[40];
-  std::snprintf(text, sizeof text, "%.4g", value);
+  std::snprintf(text, sizeof text, value >= 1000 ? "%.0f" : "%.4g", value);
   return text;
+}
+
+// "1.2 s", "20 min", "3 h": what an hour's rate means to one worker.
+std::string once_in(double seconds) {
+  if (seconds < 120) return number(seconds) + " s";
+  if (seconds < 7200) return number(seconds / 60) + " min";
+  return number(seconds / 3600) + " h";
 }
 
 std::string line(const Saturation& s, const GateFigures& gate, unsigned workers) {
@@ -30,8 +37,8 @@ std::string line(const Saturation& s, const GateFigures& gate, unsigned workers)
   if (s.urgency != Urgency::routine && gate.tokens_per_hour > 0)
     text += ", beyond " + number(gate.tokens_per_hour) + " an hour and " + std::to_string(2 * gate.burst) +
             " at once they go ungated and are paid back";
-  text += "; each of " + std::to_string(workers) + " workers once in " + number(workers / s.per_hour() * 60) +
-          " min; one alone waits at most " + number(seconds(s.longest_hold)) + " s";
+  text += "; each of " + std::to_string(workers) + " workers once in " + once_in(workers / s.per_hour() * 3600) +
+          "; one alone waits at most " + number(seconds(s.longest_hold)) + " s";
   return text;
 }
 }  // namespace

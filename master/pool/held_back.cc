@@ -27,10 +27,17 @@ std::optional<MonotonicTime> boots_fail_until(const Pool& pool, const Worker& wo
 
 MonotonicTime end_of_turns(const Pool& pool) {
   MonotonicTime end{};
-  for (const Turn& turn : pool.turns) end = std::max(end, turn.deadline);
-  for (const Worker& each : pool.workers)
-    if (each.state == WorkerState::retiring) end = std::max(end, each.deadline);
+  const auto consider = [&](MonotonicTime deadline) {
+    if (deadline != never) end = std::max(end, deadline);
+  };
+  for (const Turn& turn : pool.turns) consider(turn.deadline);
+  for (const Worker& each : pool.workers) consider(each.deadline);
   return end == MonotonicTime{} ? never : end;
+}
+
+bool is_to_go(const Pool& pool, const Worker& worker) {
+  return recycle_rank(worker) != Rank::none && pool.goal.mode == Mode::serve && worker.state == WorkerState::serving &&
+         wanted(pool, worker);
 }
 
 std::optional<HeldBack> held_back_in(const Pool& pool, const Turn& own) {
@@ -44,15 +51,19 @@ std::optional<HeldBack> held_back_in(const Pool& pool, const Turn& own) {
 }
 }  // namespace
 
+bool gate_is_asked(const Pool& pool, const Worker& worker) {
+  const auto asking = std::ranges::find(pool.turns, TurnStage::asking, &Turn::stage);
+  return is_to_go(pool, worker) && asking != pool.turns.end() && asking->rank >= recycle_rank(worker);
+}
+
 std::optional<HeldBack> held_back(const Pool& pool, const Worker& worker, MonotonicTime now) {
-  if (recycle_rank(worker) == Rank::none || pool.goal.mode != Mode::serve || worker.state != WorkerState::serving ||
-      !wanted(pool, worker))
-    return std::nullopt;
+  if (!is_to_go(pool, worker)) return std::nullopt;
   const auto own = std::ranges::find(pool.turns, *worker.slot, &Turn::slot);
   if (own != pool.turns.end()) return held_back_in(pool, *own);
   if (recycle_rank(worker) <= pool.refused.rank && now < pool.refused.retry_at)
     return HeldBack{reason(pool.refused.why), pool.refused.retry_at};
   if (const auto until = boots_fail_until(pool, worker, now)) return HeldBack{HoldReason::boot_failing, *until};
+  if (gate_is_asked(pool, worker)) return std::nullopt;
   return HeldBack{HoldReason::turn_in_hand, end_of_turns(pool)};
 }
 }  // namespace moult

@@ -287,7 +287,12 @@ void Supervisor::gone(WorkerId id, Exit exit) {
   const bool failed_boot = !booted && (worker.state == WorkerState::booting || too_slow);
   const bool crashed = booted && worker.state == WorkerState::serving;
   if (failed_boot || crashed) trouble_ = {worker.generation, worker.slot, trouble_with(worker, exit, crashed), now()};
-  tell([&](WorkerObserver& o) { failed_boot ? o.boot_failed(worker, exit) : o.worker_gone(worker, exit); });
+  const bool abandoned = !booted && !failed_boot && worker.state != WorkerState::spare;
+  tell([&](WorkerObserver& o) {
+    if (failed_boot) o.boot_failed(worker, exit);
+    else if (abandoned) o.boot_abandoned(worker, exit);
+    else o.worker_gone(worker, exit);
+  });
   departed_ = std::move(attached->second.link);  // we are inside its callback
   attached_.erase(attached);
   pool_.post(WorkerGone{id, for_want_of_room(exit)});

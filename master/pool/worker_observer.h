@@ -15,7 +15,8 @@ class WorkerObserver {
   virtual void worker_serving(const Worker&, pid_t) {}
   virtual void worker_retiring(const Worker&, pid_t) {}
   virtual void boot_failed(const Worker&, const Exit&) {}  // gone before READY
-  virtual void worker_gone(const Worker&, const Exit&) {}  // gone after READY
+  virtual void boot_abandoned(const Worker&, const Exit&) {}  // gone before READY, because nobody wanted it any more
+  virtual void worker_gone(const Worker&, const Exit&) {}     // gone after READY, or a spare
   virtual void worker_hung(const Worker&, pid_t, const std::string& /*why*/) {}
   virtual void worker_refused(const Worker&, pid_t, const std::string& /*what*/) {}  // it broke the contract
   // Its replacement begins now, because the recycler said so; the cooldown counts from here.

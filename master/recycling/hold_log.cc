@@ -21,8 +21,11 @@ std::optional<HeldBack> hold_of(const Pool& pool, const Worker& worker, Monotoni
 std::vector<HoldChange> HoldLog::update(const Pool& pool, MonotonicTime now) {
   std::vector<HoldChange> changes;
   std::map<WorkerId, HeldBack> holds;
-  for (const Worker& worker : pool.workers)
+  for (const Worker& worker : pool.workers) {
+    const auto before = holding(worker.id);
     if (const auto hold = hold_of(pool, worker, now)) holds[worker.id] = *hold;
+    else if (before && gate_is_asked(pool, worker)) holds[worker.id] = *before;  // the answer may be the same again
+  }
   for (auto it = holding_.begin(); it != holding_.end();) {
     const auto& [worker, held] = *it;
     const auto still = holds.find(worker);
@@ -46,6 +49,12 @@ std::vector<HoldChange> HoldLog::update(const Pool& pool, MonotonicTime now) {
 std::optional<HeldBack> HoldLog::holding(WorkerId worker) const {
   const auto found = holding_.find(worker);
   return found == holding_.end() ? std::nullopt : std::optional(found->second.now);
+}
+
+std::optional<HeldFor> HoldLog::end(WorkerId worker, MonotonicTime now) {
+  const auto held = holding_.extract(worker);
+  if (!held) return std::nullopt;
+  return HeldFor{held.mapped().now.why, now - held.mapped().since};
 }
 
 std::vector<HeldFor> HoldLog::take(WorkerId worker, MonotonicTime now) {

@@ -26,6 +26,8 @@ class HoldLog {
   // What has changed since it was asked last. The ends come first.
   std::vector<HoldChange> update(const Pool&, MonotonicTime now);
   std::optional<HeldBack> holding(WorkerId) const;
+  // It is gone: the hold that was on, if one was.
+  std::optional<HeldFor> end(WorkerId, MonotonicTime now);
   // All that held it back so far, and forgets it. The hold that is on is over with it.
   std::vector<HeldFor> take(WorkerId, MonotonicTime now);
 

@@ -12,11 +12,13 @@ MemoryWatch::MemoryWatch(uv_loop_t* loop, const MemoryWatchOptions& options, Sup
       observers_(std::move(observers)),
       random_{options.random_seed},
       limits_(options.limits),
-      pressure_(
-          loop, options.min_headroom, [this] { judge_all_soon(); },
-          [this](const std::string& line) {
-            tell([&](RecycleObserver& o) { o.recycling_note(LogLevel::warning, line); });
-          }),
+      pressure_(loop, options.min_headroom,
+                {.stalled = [this] { judge_all_soon(); },
+                 .futile = [this](Duration time) { tell([&](RecycleObserver& o) { o.pressure_futile(time); }); },
+                 .say =
+                     [this](const std::string& line) {
+                       tell([&](RecycleObserver& o) { o.recycling_note(LogLevel::warning, line); });
+                     }}),
       recycles_(options.policy.alarm),
       timer_(make_timer(loop, this)) {
   supervisor_.observe(*this);
@@ -72,11 +74,14 @@ void MemoryWatch::look() {
     const WorkerLink* link = supervisor_.link(id);
     if (!link || watched.next_look > due) continue;
     watched.look(*link, options_.policy, at);
-    if (const auto settled = watched.take_settled_rss(at)) limits_.settled(watched.generation(), *settled);
+    settle(watched, at);
     looked_at.push_back(id);
   }
-  if (instance.pressure && std::ranges::find(looked_at, instance.pressure->victim) == looked_at.end())
-    looked_at.push_back(instance.pressure->victim);
+  for (const Worker& worker : pool.workers) {
+    const bool is_victim = instance.pressure && instance.pressure->victim == worker.id;
+    const bool was_victim = recycle_rank(worker) == Rank::pressure;
+    if (is_victim || was_victim) looked_at.push_back(worker.id);
+  }
   for (const WorkerId id : looked_at) {
     const Worker* worker = find(pool, id);
     const auto watched = watched_.find(id);
@@ -89,8 +94,19 @@ void MemoryWatch::look() {
 InstanceReading MemoryWatch::read_instance(MonotonicTime at) {
   pressure_.look(options_.policy.sample_near, at);
   InstanceReading reading{pressure_.headroom_bytes(), recycles_.last_at(), std::nullopt};
-  reading.pressure = pressure_.judge([this] { return footprints(); }, being_freed_bytes(), options_.policy, at);
+  reading.pressure = pressure_.judge({.footprints = [this] { return footprints(); },
+                                      .own_bytes = [this] { return own_bytes(); },
+                                      .being_freed_bytes = being_freed_bytes()},
+                                     options_.policy, at);
   return reading;
+}
+
+void MemoryWatch::settle(WatchedWorker& watched, MonotonicTime at) {
+  const auto settled = watched.take_settled(at);
+  if (!settled) return;
+  limits_.settled(watched.generation(), settled->rss_bytes);
+  const auto [least, is_first] = settled_private_bytes_.try_emplace(watched.generation(), settled->private_bytes);
+  if (!is_first) least->second = std::min(least->second, settled->private_bytes);
 }
 
 void MemoryWatch::judge(const Worker& worker, WatchedWorker& watched, const InstanceReading& instance,
@@ -112,6 +128,7 @@ void MemoryWatch::judge_all_soon() {
 void MemoryWatch::arm() {
   MonotonicTime next = never;
   for (const auto& [id, watched] : watched_) next = std::min(next, watched.next_look);
+  if (next != never) next = std::min(next, pressure_.next_look(options_.policy));
   if (next == never) {
     uv_timer_stop(timer_.get());
     return;
@@ -143,32 +160,50 @@ std::vector<Footprint> MemoryWatch::footprints() const {
   for (const Worker& worker : supervisor_.pool().workers) {
     const auto watched = watched_.find(worker.id);
     if (worker.state != WorkerState::serving || watched == watched_.end() || recycles_.in_hand(worker.id)) continue;
-    if (const auto footprint = watched->second.footprint()) all.push_back(*footprint);
+    all.push_back({worker.id, watched->second.private_bytes(), successor_bytes(watched->second)});
   }
   return all;
+}
+
+// What its successor will soon hold of its own. It copies pages that it shares at first, which RSS does not show: so it
+// is what others had when they had settled, where that is known.
+std::uint64_t MemoryWatch::successor_bytes(const WatchedWorker& watched) const {
+  const auto settled = settled_private_bytes_.find(watched.generation());
+  return std::max(watched.boot_private_bytes(), settled == settled_private_bytes_.end() ? 0 : settled->second);
 }
 
 // Of those that are on their way out and are replaced.
 std::uint64_t MemoryWatch::being_freed_bytes() const {
   std::uint64_t total = 0;
   for (const auto& [id, watched] : watched_)
-    if (recycles_.in_hand(id)) total += watched.private_bytes_estimate() - watched.boot_private_bytes();
+    if (recycles_.in_hand(id) && watched.private_bytes() > successor_bytes(watched))
+      total += watched.private_bytes() - successor_bytes(watched);
   return total;
 }
 
-std::uint64_t MemoryWatch::own_bytes_without(WorkerId victim) const {
+std::uint64_t MemoryWatch::own_bytes() const {
   std::uint64_t total = 0;
-  for (const auto& [id, watched] : watched_)
-    if (id != victim) total += watched.private_bytes_estimate();
+  for (const auto& [id, watched] : watched_) total += watched.private_bytes();
   return total;
+}
+
+// Memory was given back: who was to go before that has to be judged anew, before anybody acts on it.
+void MemoryWatch::judge_pressure_anew() {
+  std::vector<WorkerId> judged;  // telling changes the pool
+  for (const Worker& worker : supervisor_.pool().workers)
+    if (recycle_rank(worker) == Rank::pressure) judged.push_back(worker.id);
+  for (const WorkerId id : judged) supervisor_.judge(id, Keep{});
+  judge_all_soon();
 }
 
 // --- what becomes of workers
 
 void MemoryWatch::recycle_begun(const Worker& worker, pid_t pid, const BeginRecycle& recycle, const Granted& granted) {
   recycles_.begun(worker, pid, recycle, granted, holds_.take(worker.id, now()), now());
-  if (recycle.why.cause == Cause::pressure)
-    pressure_.recycle_begun(recycle.why.evidence.needs_bytes, own_bytes_without(worker.id));
+  const auto watched = watched_.find(worker.id);
+  if (recycle.why.cause == Cause::pressure && watched != watched_.end())
+    pressure_.recycle_begun(recycle.why.evidence.needs_bytes, own_bytes() - watched->second.private_bytes(),
+                            successor_bytes(watched->second));
   const WorkerName name{worker.slot, pid, worker.generation};
   tell([&](RecycleObserver& o) { o.recycle_begun(name, recycle.why, granted); });
   judge_all_soon();
@@ -177,9 +212,7 @@ void MemoryWatch::recycle_begun(const Worker& worker, pid_t pid, const BeginRecy
 void MemoryWatch::worker_retiring(const Worker& worker, pid_t) {
   const auto watched = watched_.find(worker.id);
   if (watched == watched_.end() || !recycles_.in_hand(worker.id)) return;
-  const auto footprint = watched->second.footprint();
-  const AlarmChange change =
-      recycles_.retiring(worker, requests_of(worker.id), footprint ? footprint->private_bytes : 0, now());
+  const AlarmChange change = recycles_.retiring(worker, requests_of(worker.id), watched->second.private_bytes(), now());
   if (change != AlarmChange::none)
     tell([&](RecycleObserver& o) { o.alarm_changed(change, figures(recycles_.lifetimes())); });
 }
@@ -191,15 +224,20 @@ void MemoryWatch::worker_refused(const Worker& worker, pid_t, const std::string&
   judge_all_soon();
 }
 
-void MemoryWatch::worker_gone(const Worker& worker, const Exit&) {
+void MemoryWatch::worker_gone(const Worker& worker, const Exit& exit) {
+  const WorkerName name{worker.slot, exit.pid, worker.generation};
+  if (const auto held = holds_.end(worker.id, now())) tell([&](RecycleObserver& o) { o.hold_ended(name, *held); });
   const auto cause = recycles_.cause(worker.id);
-  const auto record = recycles_.gone(worker, requests_of(worker.id), now());
-  if (cause == Cause::pressure)
-    if (const auto until = pressure_.victim_gone(own_bytes_without(worker.id), now()))
-      tell([&](RecycleObserver& o) { o.pressure_futile(*until - now()); });
+  const auto record = recycles_.gone(worker, exit, requests_of(worker.id), now());
   if (record) tell([&](RecycleObserver& o) { o.recycled(*record); });
   watched_.erase(worker.id);
-  arm();
+  if (cause == Cause::pressure) pressure_.victim_gone(now());
+  judge_pressure_anew();
+}
+
+void MemoryWatch::generation_proven(Generation generation) {
+  limits_.forget_before(generation);
+  std::erase_if(settled_private_bytes_, [&](const auto& each) { return each.first < generation; });
 }
 
 void MemoryWatch::pool_settled(const Pool& pool) {

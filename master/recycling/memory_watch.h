@@ -56,8 +56,9 @@ class MemoryWatch : public WorkerObserver {
   void worker_retiring(const Worker&, pid_t) override;
   void worker_refused(const Worker&, pid_t, const std::string& what) override;
   void boot_failed(const Worker& worker, const Exit&) override { watched_.erase(worker.id); }
+  void boot_abandoned(const Worker& worker, const Exit&) override { watched_.erase(worker.id); }
   void worker_gone(const Worker&, const Exit&) override;
-  void generation_proven(Generation generation) override { limits_.forget_before(generation); }
+  void generation_proven(Generation) override;
   void pool_settled(const Pool&) override;
 
  private:
@@ -68,9 +69,12 @@ class MemoryWatch : public WorkerObserver {
   void tell_headroom();
   void arm();
   InstanceReading read_instance(MonotonicTime now);
+  void settle(WatchedWorker&, MonotonicTime now);
+  void judge_pressure_anew();
   std::uint64_t being_freed_bytes() const;
   std::vector<Footprint> footprints() const;
-  std::uint64_t own_bytes_without(WorkerId) const;
+  std::uint64_t successor_bytes(const WatchedWorker&) const;
+  std::uint64_t own_bytes() const;
   std::uint64_t fork_server_rss_bytes() const;
   std::uint64_t requests_of(WorkerId) const;
   Surroundings surroundings() const;
@@ -90,6 +94,7 @@ class MemoryWatch : public WorkerObserver {
   Recycles recycles_;
   HoldLog holds_;
   std::map<WorkerId, WatchedWorker> watched_;
+  std::map<Generation, std::uint64_t> settled_private_bytes_;  // the least that a settled worker held of its own
   UvHandle<uv_timer_t> timer_;
 };
 }  // namespace moult

@@ -4,13 +4,19 @@
 #include <cmath>
 #include <utility>
 namespace moult {
-PressureWatch::PressureWatch(uv_loop_t* loop, const MinHeadroom& min_headroom, std::function<void()> stalled,
-                             std::function<void(const std::string&)> say)
-    : min_headroom_(min_headroom), stalled_(std::move(stalled)), say_(std::move(say)) {
+namespace {
+double falling(std::uint64_t before, std::uint64_t after, Duration since) {
+  const double seconds = std::chrono::duration<double>(since).count();
+  return after < before && seconds > 0 ? static_cast<double>(before - after) / seconds : 0;
+}
+}  // namespace
+
+PressureWatch::PressureWatch(uv_loop_t* loop, const MinHeadroom& min_headroom, Calls calls)
+    : min_headroom_(min_headroom), calls_(std::move(calls)) {
   for (const std::string& folder : memory_.oom_groups())
-    say_(folder +
-         "/memory.oom.group is 1: when memory runs out there, the kernel kills moult together with a worker. "
-         "Set it to 0");
+    calls_.say(folder +
+               "/memory.oom.group is 1: when memory runs out there, the kernel kills moult together with a worker. "
+               "Set it to 0");
   arm(loop);
 }
 
@@ -25,7 +31,7 @@ void PressureWatch::arm(uv_loop_t* loop) {
   poll_->data = this;
   const auto fired = [](uv_poll_t* poll, int status, int) {
     auto& watch = *static_cast<PressureWatch*>(poll->data);
-    if (status == 0) return watch.stalled_();
+    if (status == 0) return watch.calls_.stalled();
     uv_poll_stop(poll);  // the cgroup is gone
   };
   uv_poll_start(poll_.get(), UV_PRIORITIZED, fired);
@@ -33,16 +39,17 @@ void PressureWatch::arm(uv_loop_t* loop) {
 
 void PressureWatch::look(Duration at_most, MonotonicTime now) {
   if (last_ && now - looked_at_ < at_most) return;
-  looked_at_ = now;
+  const Duration since = now - std::exchange(looked_at_, now);
   auto seen = memory_.look();
   if (seen) {
+    falls_bytes_per_second_ = last_ ? falling(last_->headroom_bytes, seen->headroom_bytes, since) : 0;
     last_ = *std::move(seen);
     said_unreadable_ = false;
     return;
   }
   last_.reset();
   if (!std::exchange(said_unreadable_, true))
-    say_("how much memory is left cannot be read, so nobody is recycled for pressure: " + seen.error().message);
+    calls_.say("how much memory is left cannot be read, so nobody is recycled for pressure: " + seen.error().message);
 }
 
 std::uint64_t PressureWatch::min_headroom_bytes() const {
@@ -51,34 +58,44 @@ std::uint64_t PressureWatch::min_headroom_bytes() const {
       std::llround(static_cast<double>(last_->limit_bytes) * min_headroom_.percent / 100));
 }
 
-std::optional<Pressure> PressureWatch::judge(const std::function<std::vector<Footprint>()>& footprints,
-                                             std::uint64_t being_freed_bytes, RecyclePolicy policy, MonotonicTime now) {
+MonotonicTime PressureWatch::next_look(const RecyclePolicy& policy) const {
+  const std::uint64_t least = min_headroom_bytes(), left = headroom_bytes();
+  if (least == 0 || !last_) return looked_at_ + policy.sample_far;
+  if (left <= least + least / 10) return looked_at_ + policy.sample_near;
+  const double seconds = static_cast<double>(left - least) / std::max(falls_bytes_per_second_, 1.0) / 4;
+  const double far = std::chrono::duration<double>(policy.sample_far).count();
+  const auto wait = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(seconds, far)));
+  return looked_at_ + std::max(policy.sample_near, wait);
+}
+
+std::optional<Pressure> PressureWatch::judge(const Workers& workers, RecyclePolicy policy, MonotonicTime now) {
   policy.min_headroom_bytes = last_ ? min_headroom_bytes() : 0;
-  const HeadroomLook look{headroom_bytes(), being_freed_bytes};
-  if (!under_pressure(look, policy)) {
-    held_.reset();
-    return std::nullopt;
-  }
-  if (held_ && now < held_->until) return held_;
-  const auto pressure = choose_victim(look, footprints(), history_, policy, now);
-  held_ = pressure && pressure->held ? pressure : std::nullopt;
-  return pressure;
+  const HeadroomLook look{headroom_bytes(), workers.being_freed_bytes};
+  const bool pressure = under_pressure(look, policy);
+  judge_last_recycle(workers, pressure, now);
+  return pressure ? choose_victim(look, workers.footprints(), history_, policy, now) : std::nullopt;
 }
 
-void PressureWatch::recycle_begun(std::uint64_t needs_bytes, std::uint64_t others_bytes) {
-  in_hand_ = InHand{needs_bytes, headroom_bytes(), others_bytes};
+void PressureWatch::recycle_begun(std::uint64_t needs_bytes, std::uint64_t own_bytes, std::uint64_t successor_bytes) {
+  last_recycle_ = LastRecycle{needs_bytes, headroom_bytes(), own_bytes, successor_bytes, std::nullopt};
 }
 
-std::optional<MonotonicTime> PressureWatch::victim_gone(std::uint64_t others_bytes, MonotonicTime now) {
-  if (!in_hand_) return std::nullopt;
-  const InHand begun = *std::exchange(in_hand_, std::nullopt);
+void PressureWatch::victim_gone(MonotonicTime now) {
+  if (last_recycle_) last_recycle_->gone_at = now;
   look(Duration::zero(), now);
-  if (!last_) return std::nullopt;
-  const std::uint64_t after = headroom_bytes() + std::max(others_bytes, begun.others_bytes) - begun.others_bytes;
-  const std::uint64_t freed = after > begun.headroom_bytes ? after - begun.headroom_bytes : 0;
+}
+
+void PressureWatch::judge_last_recycle(const Workers& workers, bool pressure, MonotonicTime now) {
+  if (!last_ || !last_recycle_ || !last_recycle_->gone_at) return;
+  if (!pressure && now - *last_recycle_->gone_at < of_use_after) return;
+  const LastRecycle recycle = *std::exchange(last_recycle_, std::nullopt);
+  const std::uint64_t with_successor = recycle.own_bytes + recycle.successor_bytes;
+  const std::uint64_t own_bytes = workers.own_bytes();
+  const std::uint64_t explained = own_bytes > with_successor ? own_bytes - with_successor : 0;
+  const std::uint64_t after = last_->headroom_bytes + explained;
+  const std::uint64_t freed = after > recycle.headroom_bytes ? after - recycle.headroom_bytes : 0;
   const MonotonicTime stopped_before = history_.stopped_until;
-  history_ = after_pressure_recycle(history_, freed, begun.needs_bytes, now);
-  if (history_.stopped_until == stopped_before) return std::nullopt;
-  return history_.stopped_until;
+  history_ = after_pressure_recycle(history_, freed, recycle.needs_bytes, now);
+  if (history_.stopped_until != stopped_before) calls_.futile(history_.stopped_until - now);
 }
 }  // namespace moult

@@ -18,45 +18,58 @@ struct MinHeadroom {  // --min-headroom
   double percent = 0;  // of the instance's limit; not zero: `bytes` says nothing
 };
 
+inline constexpr Duration of_use_after = std::chrono::minutes(1);  // without pressure: a recycle was of use
+
 class PressureWatch {
  public:
-  // `stalled` is called from the loop when PSI fires. `say` gets one line for the log.
-  PressureWatch(uv_loop_t*, const MinHeadroom&, std::function<void()> stalled,
-                std::function<void(const std::string&)> say);
+  struct Calls {
+    std::function<void()> stalled;                // from the loop, when PSI fires
+    std::function<void(Duration)> futile;         // pressure recycles help nobody, and stop for so long
+    std::function<void(const std::string&)> say;  // one line for the log
+  };
+  PressureWatch(uv_loop_t*, const MinHeadroom&, Calls);
   PressureWatch(const PressureWatch&) = delete;
   PressureWatch& operator=(const PressureWatch&) = delete;
 
   // Reads again what is older than `at_most`. What cannot be read is said once; then there is no pressure.
   void look(Duration at_most, MonotonicTime now);
+  // When to look again: by how fast the headroom falls, as for a worker near its limit.
+  MonotonicTime next_look(const RecyclePolicy&) const;
   std::uint64_t limit_bytes() const { return last_ ? last_->limit_bytes : no_limit; }
   std::uint64_t headroom_bytes() const { return last_ ? last_->headroom_bytes : no_limit; }
   std::uint64_t min_headroom_bytes() const;
 
-  // `footprints` is called only under pressure, and not while an earlier answer holds: it costs milliseconds.
-  std::optional<Pressure> judge(const std::function<std::vector<Footprint>()>& footprints,
-                                std::uint64_t being_freed_bytes, RecyclePolicy, MonotonicTime now);
+  // The functions are called when they are needed: `own_bytes` is what all workers hold of their own.
+  struct Workers {
+    std::function<std::vector<Footprint>()> footprints;
+    std::function<std::uint64_t()> own_bytes;
+    std::uint64_t being_freed_bytes;
+  };
+  std::optional<Pressure> judge(const Workers&, RecyclePolicy, MonotonicTime now);
 
-  // `others_bytes`: what the other workers hold of their own. What they took meanwhile is not the victim's fault.
-  void recycle_begun(std::uint64_t needs_bytes, std::uint64_t others_bytes);
-  // The victim is gone. A moment: it was futile once too often, and pressure recycles stop until then.
-  std::optional<MonotonicTime> victim_gone(std::uint64_t others_bytes, MonotonicTime now);
+  // A pressure recycle, from its beginning (`own_bytes` without the victim's) to the victim's end. Whether it was of
+  // use shows when there is pressure again, or none for a while: what our workers took meanwhile, as their RSS tells,
+  // is not its fault; what somebody else took, or what a successor copied of the shared pages, is what makes it futile.
+  void recycle_begun(std::uint64_t needs_bytes, std::uint64_t own_bytes, std::uint64_t successor_bytes);
+  void victim_gone(MonotonicTime now);
 
  private:
-  struct InHand {
-    std::uint64_t needs_bytes, headroom_bytes, others_bytes;
+  struct LastRecycle {
+    std::uint64_t needs_bytes, headroom_bytes, own_bytes, successor_bytes;
+    std::optional<MonotonicTime> gone_at;
   };
   void arm(uv_loop_t*);
+  void judge_last_recycle(const Workers&, bool pressure, MonotonicTime now);
 
   InstanceMemory memory_;
   MinHeadroom min_headroom_;
-  std::function<void()> stalled_;
-  std::function<void(const std::string&)> say_;
+  Calls calls_;
   std::optional<MemoryLook> last_;
   MonotonicTime looked_at_{};
+  double falls_bytes_per_second_ = 0;
   bool said_unreadable_ = false;
-  std::optional<Pressure> held_;  // the last answer, while it holds
   PressureHistory history_;
-  std::optional<InHand> in_hand_;
+  std::optional<LastRecycle> last_recycle_;
   UniqueFd psi_;
   UvHandle<uv_poll_t> poll_;
 };

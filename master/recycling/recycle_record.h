@@ -14,8 +14,8 @@
 namespace moult {
 enum class DrainOutcome {
   clean,     // it ended by itself, in time
-  deadline,  // --graceful-timeout was over: SIGTERM
-  killed,    // that did not help either
+  deadline,  // --graceful-timeout was over: it cut what was in flight itself, or on SIGTERM
+  killed,    // that did not help either, or somebody else killed it
 };
 const char* name(DrainOutcome);
 

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <utility>
+
+#include "worker/fork_protocol.h"
 namespace moult {
 namespace {
-DrainOutcome outcome(WorkerState last) {
+DrainOutcome outcome(WorkerState last, const Exit& exit) {
   switch (last) {
     case WorkerState::booting:
     case WorkerState::spare:
     case WorkerState::serving:
-    case WorkerState::retiring: return DrainOutcome::clean;
+    case WorkerState::retiring:
+      if (exit.signal) return DrainOutcome::killed;
+      return exit.status == exit_with_requests_cut ? DrainOutcome::deadline : DrainOutcome::clean;
     case WorkerState::terminating: return DrainOutcome::deadline;
     case WorkerState::aborting:
     case WorkerState::killed: break;
@@ -75,12 +79,13 @@ void Recycles::forget_abandoned(const Pool& pool) {
   });
 }
 
-std::optional<RecycleRecord> Recycles::gone(const Worker& worker, std::uint64_t requests, MonotonicTime now) {
+std::optional<RecycleRecord> Recycles::gone(const Worker& worker, const Exit& exit, std::uint64_t requests,
+                                            MonotonicTime now) {
   auto found = in_hand_.extract(worker.id);
   if (!found || !found.mapped().retired_at) return std::nullopt;  // it crashed before it was told to go
   RecycleRecord record = std::move(found.mapped().record);
   record.requests = requests;
-  record.drain = outcome(worker.state);
+  record.drain = outcome(worker.state, exit);
   record.drained_for = now - *found.mapped().retired_at;
   return record;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "master/pool/exit.h"
 #include "master/recycling/recycle_record.h"
 namespace moult {
 class Recycles {
@@ -16,7 +17,7 @@ class Recycles {
   // A turn that ended without a RETIRE was no recycle: called after each step of the pool.
   void forget_abandoned(const Pool&);
   // None: it was not recycled.
-  std::optional<RecycleRecord> gone(const Worker&, std::uint64_t requests, MonotonicTime now);
+  std::optional<RecycleRecord> gone(const Worker&, const Exit&, std::uint64_t requests, MonotonicTime now);
 
   bool in_hand(WorkerId id) const { return in_hand_.contains(id); }
   std::optional<Cause> cause(WorkerId) const;

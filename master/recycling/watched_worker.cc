@@ -18,6 +18,7 @@ WatchedWorker::WatchedWorker(Generation generation, pid_t pid) : generation_(gen
   } else if (const auto rss = memory_->rss_bytes()) {
     rss_at_ready_bytes_ = boot_private_bytes_ = *rss;  // smaps_rollup is not ours to read: nothing is shared, for us
   }
+  calm_ = {rss_at_ready_bytes_, boot_private_bytes_};
 }
 
 std::optional<WorkerReading> WatchedWorker::read(const WorkerLink& link, const RecyclePolicy& policy,
@@ -28,6 +29,7 @@ std::optional<WorkerReading> WatchedWorker::read(const WorkerLink& link, const R
   if (!memory_) return reading;
   if (reading.precise)
     if (const auto rollup = memory_->rollup()) {
+      calm_ = *rollup;
       reading.rss_bytes = rollup->rss_bytes;
       return reading;
     }
@@ -42,21 +44,15 @@ void WatchedWorker::look(const WorkerLink& link, const RecyclePolicy& policy, Mo
   next_look = moult::next_look(record_, policy, now);
 }
 
-std::optional<std::uint64_t> WatchedWorker::take_settled_rss(MonotonicTime now) {
-  if (has_settled_ || !has_settled(record_.requests, now - record_.ready_at)) return std::nullopt;
+std::optional<WorkerMemory::Rollup> WatchedWorker::take_settled(MonotonicTime now) {
+  if (has_settled_ || !memory_ || !has_settled(record_.requests, now - record_.ready_at)) return std::nullopt;
   has_settled_ = true;
-  return record_.rss_bytes;
+  if (const auto rollup = memory_->rollup()) calm_ = *rollup;
+  return WorkerMemory::Rollup{record_.rss_bytes, private_bytes()};
 }
 
-std::optional<Footprint> WatchedWorker::footprint() const {
-  if (!memory_) return std::nullopt;
-  const auto rollup = memory_->rollup();
-  const std::uint64_t own = rollup ? rollup->private_bytes : private_bytes_estimate();
-  return Footprint{record_.worker, own, boot_private_bytes_};
-}
-
-std::uint64_t WatchedWorker::private_bytes_estimate() const {
-  const std::uint64_t grown = record_.rss_bytes > rss_at_ready_bytes_ ? record_.rss_bytes - rss_at_ready_bytes_ : 0;
-  return boot_private_bytes_ + grown;
+std::uint64_t WatchedWorker::private_bytes() const {
+  const std::uint64_t grown = record_.rss_bytes > calm_.rss_bytes ? record_.rss_bytes - calm_.rss_bytes : 0;
+  return calm_.private_bytes + grown;
 }
 }  // namespace moult

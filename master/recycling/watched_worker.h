@@ -6,7 +6,6 @@
 #include "master/pool/worker_link.h"
 #include "recycler/record.h"
 #include "recycler/request_rate.h"
-#include "recycler/victim.h"
 #include "recycler/worker_memory.h"
 namespace moult {
 class WatchedWorker {
@@ -17,6 +16,9 @@ class WatchedWorker {
   Generation generation() const { return generation_; }
   std::uint64_t rss_at_ready_bytes() const { return rss_at_ready_bytes_; }
   std::uint64_t boot_private_bytes() const { return boot_private_bytes_; }
+  // What is its own: as smaps_rollup said in the last calm moment, and what it has grown since. smaps_rollup itself is
+  // not read when memory is short: it then takes up to seconds, in which the loop stands still and the app as well.
+  std::uint64_t private_bytes() const;
   void begin(const WorkerRecord& record) { record_ = record; }
 
   // One look. Nothing changes when it is dead: its end is told elsewhere.
@@ -24,12 +26,8 @@ class WatchedWorker {
   const WorkerRecord& record() const { return record_; }
   void ask_to_go() { record_.operator_request = true; }
 
-  // The first look after it has settled, once: what it weighs now.
-  std::optional<std::uint64_t> take_settled_rss(MonotonicTime now);
-  // What is its own now, from smaps_rollup; none: it is dying.
-  std::optional<Footprint> footprint() const;
-  // Guessed from its growth, without a look at smaps_rollup.
-  std::uint64_t private_bytes_estimate() const;
+  // Once, at the first look after it has settled: what it weighs now.
+  std::optional<WorkerMemory::Rollup> take_settled(MonotonicTime now);
 
   MonotonicTime next_look{};
 
@@ -39,6 +37,7 @@ class WatchedWorker {
   Generation generation_;
   std::optional<WorkerMemory> memory_;
   std::uint64_t rss_at_ready_bytes_ = 0, boot_private_bytes_ = 0;
+  WorkerMemory::Rollup calm_{};  // the last one that was read
   WorkerRecord record_;
   RequestRate rate_;
   bool has_settled_ = false;

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <condition_variable>
-#include <csignal>
 #include <future>
 #include <mutex>
 #include <system_error>
@@ -135,7 +134,7 @@ struct MadeContext {
   std::string error;
 };
 
-// Its threads get our mask. It ignores SIGPIPE for the whole process, which our children would inherit: undone.
+// Its threads get our mask. It ignores SIGPIPE for the whole process, as moult does (signals.h).
 MadeContext make_context(const std::string& listening, void* user_data) {
   const std::string threads = std::to_string(admin_threads), request_bytes = std::to_string(request_bytes_most),
                     patience = milliseconds(client_patience), waiting = std::to_string(waiting_connections_most);
@@ -170,11 +169,8 @@ MadeContext make_context(const std::string& listening, void* user_data) {
   mg_error_data error{&code, text, sizeof text};
   static const unsigned initialized = mg_init_library(0);
   (void)initialized;
-  struct sigaction sigpipe;
-  ::sigaction(SIGPIPE, nullptr, &sigpipe);
   const SignalsBlocked blocked;
   mg_context* context = mg_start2(&init, &error);
-  ::sigaction(SIGPIPE, &sigpipe, nullptr);
   return {context, text};
 }
 }  // namespace

@@ -92,6 +92,10 @@ void EventReporter::boot_failed(const Worker& worker, const Exit& exit) {
   tell(BootFailed{subject(worker, exit.pid), exit, oom_killed, same_before});
 }
 
+void EventReporter::boot_abandoned(const Worker& worker, const Exit& exit) {
+  parts_.log.info(called(worker, exit.pid) + " is not needed any more and did not get ready");
+}
+
 void EventReporter::worker_gone(const Worker& worker, const Exit& exit) {
   const auto oom_killed = parts_.oom_kills.killed(worker.state, exit);
   const std::string who = called(worker, exit.pid);

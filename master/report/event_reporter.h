@@ -33,6 +33,7 @@ class EventReporter : public WorkerObserver {
   void worker_serving(const Worker&, pid_t) override;
   void worker_retiring(const Worker&, pid_t) override;
   void boot_failed(const Worker&, const Exit&) override;
+  void boot_abandoned(const Worker&, const Exit&) override;
   void worker_gone(const Worker&, const Exit&) override;
   void worker_hung(const Worker&, pid_t, const std::string& why) override;
   void worker_refused(const Worker&, pid_t, const std::string& what) override;

@@ -54,6 +54,7 @@ class SnapshotPublisher : public WorkerObserver {
   void worker_serving(const Worker&, pid_t) override { changed(); }
   void worker_retiring(const Worker&, pid_t) override { changed(); }
   void boot_failed(const Worker&, const Exit&) override { changed(); }
+  void boot_abandoned(const Worker&, const Exit&) override { changed(); }
   void worker_gone(const Worker&, const Exit&) override { changed(); }
   void worker_hung(const Worker&, pid_t, const std::string&) override { changed(); }
   void load_started(Generation) override { changed(); }

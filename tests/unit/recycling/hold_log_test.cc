@@ -65,6 +65,25 @@ TEST_F(HoldLogTest, WhoAsksTheGateWaitsForNothingElse) {
   EXPECT_TRUE(holds.update(pool, at(1s)).empty());
 }
 
+TEST_F(HoldLogTest, AHoldThatTheGateRenewsIsOneHold) {
+  judge(Recycle{Cause::limit, Urgency::routine, {}});
+  pool.refused = {Rank::routine, at(5s), Refusal::no_tokens};
+  holds.update(pool, at(1s));
+  pool.turns = {{{1}, 0, Rank::routine, TurnStage::asking, Order::successor_first, {1}, never}};
+  EXPECT_TRUE(holds.update(pool, at(5s)).empty()) << "it is asked about";
+  pool.turns.clear();
+  pool.refused.retry_at = at(9s);
+  EXPECT_TRUE(holds.update(pool, at(6s)).empty());
+  EXPECT_EQ(holds.holding({1})->until, at(9s));
+}
+
+TEST_F(HoldLogTest, OfOneThatIsGoneEndsWithItsLength) {
+  judge(Hold{HoldReason::cooldown, at(9s), {}});
+  holds.update(pool, at(1s));
+  EXPECT_EQ(holds.end({1}, at(3s))->lasted, 2s);
+  EXPECT_FALSE(holds.end({1}, at(3s)));
+}
+
 TEST_F(HoldLogTest, AddsUpWhatHeldOneWorkerByReason) {
   judge(Hold{HoldReason::cooldown, at(9s), {}});
   holds.update(pool, at(1s));

@@ -2,6 +2,8 @@
 #include "master/recycling/recycles.h"
 
 #include <gtest/gtest.h>
+
+#include "worker/fork_protocol.h"
 namespace moult {
 namespace {
 using namespace std::chrono_literals;
@@ -29,7 +31,7 @@ TEST_F(RecyclesTest, TellsHowLongItWasOverWhenItWasToldToRetire) {
   begin(worker, at(0s));
   recycles.retiring(worker, 800, 90'000'000, at(3s));
   worker.state = WorkerState::retiring;
-  const auto record = recycles.gone(worker, 803, at(5s));
+  const auto record = recycles.gone(worker, Exit{.pid = 77, .status = 0}, 803, at(5s));
   ASSERT_TRUE(record);
   EXPECT_EQ(record->over_limit, 5s);
   EXPECT_EQ(record->over_hard, 0s) << "it never was";
@@ -45,18 +47,18 @@ TEST_F(RecyclesTest, TellsHowLongItWasOverWhenItWasToldToRetire) {
 TEST_F(RecyclesTest, TellsTheGapToTheBeginningOfTheOneBefore) {
   begin(worker, at(0s));
   recycles.retiring(worker, 1, 0, at(0s));
-  recycles.gone(worker, 1, at(1s));
+  recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(1s));
   Worker next = serving(2);
   begin(next, at(120s));
   recycles.retiring(next, 1, 0, at(120s));
-  EXPECT_EQ(recycles.gone(next, 1, at(121s))->gap, 120s);
+  EXPECT_EQ(recycles.gone(next, Exit{.pid = 77, .status = 0}, 1, at(121s))->gap, 120s);
 }
 
 TEST_F(RecyclesTest, ThatBecameUrgentIsToldAsItWasAtTheEnd) {
   begin(worker, at(0s));
   worker.decision = because(Cause::hard_limit, Urgency::hard_limit);
   recycles.retiring(worker, 1, 0, at(1s));
-  const auto record = recycles.gone(worker, 1, at(2s));
+  const auto record = recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(2s));
   EXPECT_EQ(record->why.cause, Cause::hard_limit);
   EXPECT_EQ(record->over_hard, 50ms);
 }
@@ -69,7 +71,18 @@ TEST_F(RecyclesTest, TellsHowItWasEnded) {
     begin(each, at(0s));
     recycles.retiring(each, 1, 0, at(0s));
     each.state = state;
-    EXPECT_EQ(recycles.gone(each, 1, at(1s))->drain, outcome);
+    EXPECT_EQ(recycles.gone(each, Exit{.pid = 77, .status = 0}, 1, at(1s))->drain, outcome);
+  }
+}
+
+TEST_F(RecyclesTest, TellsThatItCutRequestsOrWasKilledWhileItDrained) {
+  const Exit cut{.pid = 77, .status = exit_with_requests_cut}, killed{.pid = 77, .signal = 9};
+  for (const auto& [exit, drain] : {std::pair{cut, DrainOutcome::deadline}, std::pair{killed, DrainOutcome::killed}}) {
+    Worker each = serving(1);
+    begin(each, at(0s));
+    recycles.retiring(each, 1, 0, at(0s));
+    each.state = WorkerState::retiring;
+    EXPECT_EQ(recycles.gone(each, exit, 1, at(1s))->drain, drain);
   }
 }
 
@@ -80,7 +93,7 @@ TEST_F(RecyclesTest, ThatEndedWithoutARetireWasNone) {
   recycles.forget_abandoned(pool);  // its turn is over
   EXPECT_FALSE(recycles.in_hand({1}));
   recycles.retiring(worker, 1, 0, at(9s));  // a scale-down, later
-  EXPECT_FALSE(recycles.gone(worker, 1, at(10s)));
+  EXPECT_FALSE(recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(10s)));
 }
 
 TEST_F(RecyclesTest, WhoseTurnGoesOnIsNotForgotten) {
@@ -93,7 +106,7 @@ TEST_F(RecyclesTest, WhoseTurnGoesOnIsNotForgotten) {
 
 TEST_F(RecyclesTest, OfAWorkerThatCrashedBeforeItWasToldToGoIsNone) {
   begin(worker, at(0s));
-  EXPECT_FALSE(recycles.gone(worker, 1, at(1s)));
+  EXPECT_FALSE(recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(1s)));
 }
 
 TEST_F(RecyclesTest, FireTheAlarmOnceWhenTenLivesWereShort) {

@@ -6,7 +6,6 @@ and what installs the signal handlers.
 import asyncio
 import contextlib
 import inspect
-import logging
 import signal
 import socket
 import sys
@@ -27,7 +26,6 @@ _LOOK_SECONDS = 0.05
 _BUSY_TURN_SECONDS = 0.25  # within which a stream is found to be one
 _DEADLINE_SHARE = 0.2  # of the time that is left, at most a second, is kept for the app's own shutdown
 
-logger = logging.getLogger("uvicorn.error")
 
 
 class Server(uvicorn.Server):
@@ -126,7 +124,7 @@ class Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             connection.transport.close()
         if self.server_state.tasks and not self.force_exit:
-            logger.error("%d requests were still in flight at the deadline", len(self.server_state.tasks))
+            self._worker.requests_cut = len(self.server_state.tasks)
         time_left = max(0.1, self._worker.retire_deadline() - time.monotonic())
         limit = min(_QUICK_SECONDS, time_left) if self.force_exit else time_left
         with contextlib.suppress(asyncio.TimeoutError):

@@ -11,10 +11,12 @@ from typing import Any, Callable, NoReturn, Optional
 
 from . import forked_children, process, stack_dump
 from .channel import Channel
-from .contract import CONTRACT_VERSION, HEARTBEAT_NS, ContractError, escape, open_scoreboard
+from .contract import (CONTRACT_VERSION, HEARTBEAT_NS, REQUESTS_FINISHED, REQUESTS_STARTED, ContractError, escape,
+                       open_scoreboard)
 from .failure import LeaveBoot, text_of
 from .settings import Settings
 
+_REQUESTS_CUT = 75  # worker/fork_protocol.h: something was left unanswered at the deadline
 _BOOT_FAILED = 3  # gunicorn's WORKER_BOOT_ERROR; the master takes any exit before READY for a failed boot
 # What may arrive before the server has its own handlers. An app that installed handlers while it was imported in the
 # fork server is relieved of them here.
@@ -32,6 +34,7 @@ class Worker:
         self.words: Any = open_scoreboard(scoreboard_fd)
         self.is_ready = False
         self.is_leaving = False  # a signal ended the boot
+        self.requests_cut = 0  # an adapter sets it, where the scoreboard does not tell
         self.leaves_quickly = False  # INT or QUIT: no waiting for threads at the exit
         self.retire_by: Optional[float] = None  # time.monotonic(); None: not told to retire
 
@@ -99,7 +102,7 @@ class Worker:
         quick = False
         try:
             serve(self)
-            code = 0
+            code = self._code_of_retirement()
         except LeaveBoot:
             code, quick = 0, True
         except SystemExit as error:
@@ -113,6 +116,13 @@ class Worker:
             traceback.print_exc()
             code = 1
         leave(code, quick or self.leaves_quickly)
+
+    def _code_of_retirement(self) -> int:
+        cut = max(self.requests_cut, self.words[REQUESTS_STARTED] - self.words[REQUESTS_FINISHED])
+        if cut <= 0 or self.leaves_quickly:
+            return 0
+        self._tell(("STATUS", "%d requests were still in flight at the deadline" % cut))
+        return _REQUESTS_CUT
 
     def _set_boot_signals(self) -> None:
         for number in _ENDS_BOOT:
