@@ -26,7 +26,7 @@
 #include <cstdint>
 namespace moult {
 inline constexpr std::uint64_t contract_version = 1;
-// A worker that had to leave requests unanswered at its deadline exits with this (EX_TEMPFAIL of sysexits.h); 0 says that
-// everything was answered.
+// A worker that had to leave requests unanswered at its deadline exits with this (EX_TEMPFAIL of sysexits.h); 0 says
+// that everything was answered.
 inline constexpr int exit_with_requests_cut = 75;
 }  // namespace moult

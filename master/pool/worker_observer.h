@@ -14,7 +14,7 @@ class WorkerObserver {
   virtual ~WorkerObserver() = default;
   virtual void worker_serving(const Worker&, pid_t) {}
   virtual void worker_retiring(const Worker&, pid_t) {}
-  virtual void boot_failed(const Worker&, const Exit&) {}  // gone before READY
+  virtual void boot_failed(const Worker&, const Exit&) {}     // gone before READY
   virtual void boot_abandoned(const Worker&, const Exit&) {}  // gone before READY, because nobody wanted it any more
   virtual void worker_gone(const Worker&, const Exit&) {}     // gone after READY, or a spare
   virtual void worker_hung(const Worker&, pid_t, const std::string& /*why*/) {}
