@@ -1,4 +1,6 @@
 """The alarm: workers that go because of memory live for too few requests."""
+import json
+
 from recycling import Run
 from test_recycling_metrics import Metrics, admin_port  # noqa: F401
 
@@ -18,7 +20,12 @@ def live(run: Run, requests: int) -> None:
 
 
 def test_ten_short_lives_fire_the_alarm_once_and_ten_long_ones_clear_it(start, scratch, admin_port):  # noqa: F811
-    run = Run(start, scratch, *SMALL, *ALARM, "--admin", f"127.0.0.1:{admin_port}")
+    told = scratch / "told"
+    run = Run(start, scratch, *SMALL, *ALARM, "--admin", f"127.0.0.1:{admin_port}",
+              "--on-alarm", f'echo "$MOULT_EVENT" >> {told}')
+
+    def hook_was_told() -> list:
+        return [json.loads(line)["event"] for line in told.read_text().splitlines()] if told.exists() else []
 
     def shown() -> tuple:
         return run.moult.status()["lifetimes"]["alarm"], Metrics(admin_port).values["moult_lifetime_alarm"]
@@ -32,6 +39,7 @@ def test_ten_short_lives_fire_the_alarm_once_and_ten_long_ones_clear_it(start, s
     assert 0 < firing["lifetime_p10_seconds"] < 60
     run.moult.wait_for(lambda: shown() == (True, 1), "status and metrics have it")
     run.moult.wait_log("workers live too short")
+    run.moult.wait_for(lambda: hook_was_told() == ["alarm_firing"], "--on-alarm has run")
     for _ in range(10):
         assert not run.events.all("alarm_cleared")
         live(run, 7)
@@ -39,6 +47,7 @@ def test_ten_short_lives_fire_the_alarm_once_and_ten_long_ones_clear_it(start, s
     assert cleared["samples"] == 10 and cleared["requests_p10"] >= 6
     run.moult.wait_for(lambda: shown() == (False, 0), "status and metrics have it")
     assert run.moult.status()["lifetimes"]["samples"] == 10
+    run.moult.wait_for(lambda: hook_was_told() == ["alarm_firing", "alarm_cleared"], "--on-alarm has run again")
     assert len(run.events.all("alarm_firing")) == len(run.events.all("alarm_cleared")) == 1
 
 

@@ -129,8 +129,8 @@ def test_end_of_the_channel_ends_the_worker_at_once(server, worker):
 
 def test_sigabrt_prints_every_stack_and_kills(server, worker):
     with Connection(server.port) as client:
-        client.send("/block?30" if server.worker_class not in WSGI else "/sleep?30")
-        server.has_logged("held")
+        with server.logs_once_more("held"):
+            client.send("/block?30" if server.worker_class not in WSGI else "/sleep?30")
         os.kill(worker.pid, signal.SIGABRT)
         assert worker.gone(2) == -signal.SIGABRT
     assert "Fatal Python error: Aborted" in server.log() and "_app.py\", line" in server.log()

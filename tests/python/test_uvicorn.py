@@ -254,8 +254,8 @@ def test_end_of_the_channel_ends_the_worker_at_once(server, worker):
 @pytest.mark.parametrize("path", ["/stuck", "/block?30"])
 def test_sigabrt_prints_every_stack_and_kills(server, worker, path):
     with Connection(server.port) as client:
-        client.send(path)
-        server.has_logged("held")
+        with server.logs_once_more("held"):
+            client.send(path)
         os.kill(worker.pid, signal.SIGABRT)
         assert worker.gone(2) == -signal.SIGABRT
     log = server.log()
