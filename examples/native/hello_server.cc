@@ -132,7 +132,8 @@ void HelloServer::advance(Connection& connection) {
       continue;
     }
     if (connection.request || !connection.keep_alive) end_request(connection);
-    if (!connection.keep_alive || (retiring_ && connection.in.empty())) return close_gently(connection);
+    const bool nothing_follows = connection.in.empty() && !has_unread(connection.fd);
+    if (!connection.keep_alive || (retiring_ && nothing_follows)) return close_gently(connection);
     auto next = take_request(connection.in);
     if (std::holds_alternative<Incomplete>(next)) return watch(connection.fd, EPOLLIN, EPOLL_CTL_MOD);
     if (const auto* bad = std::get_if<BadRequest>(&next)) {

@@ -166,8 +166,8 @@ TEST_F(NativeExample, AnswersWhatIsInFlightWhenItRetiresAndClosesTheIdle) {
 TEST_F(NativeExample, SaysThatItClosesToThoseWhoSpeakWhileItRetires) {
   Client busy(door);
   busy.get("/slow");
-  busy.get("/");  // pipelined: it waits behind the slow one
   expect_soon(ScoreboardField::requests_started, 1);
+  busy.get("/");  // pipelined: it waits behind the slow one, in the kernel
   retire();
   EXPECT_THAT(busy.answer(), Not(HasSubstr("Connection: close"))) << "another answer follows";
   EXPECT_THAT(busy.answer(), HasSubstr("Connection: close"));
