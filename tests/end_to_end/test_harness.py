@@ -6,13 +6,21 @@ import pytest
 from harness import holds_for, wait_until
 from processes import alive, exists, kill
 
-ESCAPE = "import os, time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); time.sleep(1000)"
+ESCAPE = """
+import os, sys, time
+os.fork() and os._exit(0)
+os.setsid()
+os.fork() and os._exit(0)
+open(sys.argv[1], "w").close()
+time.sleep(1000)
+"""
 
 
-def test_a_process_that_escaped_its_parents_and_its_session_is_found_by_its_mark(mark, environment):
-    subprocess.run(["/usr/bin/python3", "-c", ESCAPE], env=environment, check=True)
-    found = wait_until(lambda: alive(mark), "the escaped process is found")
-    assert len(found) == 1 and exists(found[0])
+def test_a_process_that_escaped_its_parents_and_its_session_is_found_by_its_mark(mark, environment, tmp_path):
+    subprocess.run(["/usr/bin/python3", "-c", ESCAPE, tmp_path / "escaped"], env=environment, check=True)
+    wait_until((tmp_path / "escaped").exists, "it has escaped")
+    found = wait_until(lambda: len(alive(mark)) == 1 and alive(mark), "it alone is found")
+    assert exists(found[0])
     kill(found)
     wait_until(lambda: not alive(mark), "it is gone")
 
