@@ -43,6 +43,10 @@ LimitRange range(const LimitPolicy& policy, std::uint64_t boot_rss_bytes) {
   range.lowest_bytes = std::max(undrawn, needed);
   range.highest_bytes = std::max(share(policy.base_bytes, 1 + policy.jitter), range.lowest_bytes + policy.spread_bytes);
   range.hard_bytes = policy.hard_limit_bytes;
+  // As far above the highest limit as the settings have it above the base.
+  if (range.raised && policy.hard_limit_follows && range.highest_bytes >= range.hard_bytes)
+    range.hard_bytes =
+        range.highest_bytes + std::max(policy.spread_bytes + 1, less(policy.hard_limit_bytes, policy.base_bytes));
   return range;
 }
 
@@ -78,15 +82,19 @@ Result<LimitRange> limit_range(const LimitPolicy& policy, std::uint64_t boot_rss
 LimitRange raised_limit_range(const LimitPolicy& policy, std::uint64_t boot_rss_bytes) {
   if (policy.base_bytes == 0) return {};
   LimitRange drawn = range(policy, boot_rss_bytes);
-  // As far above the highest limit as the settings have it above the base.
-  if (drawn.highest_bytes >= drawn.hard_bytes)
-    drawn.hard_bytes =
-        drawn.highest_bytes + std::max(policy.spread_bytes + 1, less(policy.hard_limit_bytes, policy.base_bytes));
+  drawn.highest_bytes = std::min(drawn.highest_bytes, drawn.hard_bytes - 1);
+  drawn.lowest_bytes = std::min(drawn.lowest_bytes, drawn.highest_bytes);
   return drawn;
 }
 
+LimitRange settled_limit_range(LimitRange range, const LimitPolicy& policy, std::uint64_t settled_rss_bytes) {
+  const std::uint64_t wanted = settled_rss_bytes + min_runway(policy, settled_rss_bytes);
+  range.lowest_bytes = std::clamp(wanted, range.lowest_bytes, range.highest_bytes);
+  return range;
+}
+
 std::string raised_text(const LimitPolicy& policy, const LimitRange& range, std::uint64_t boot_rss_bytes) {
-  return "a worker weighs " + megabytes(boot_rss_bytes) + ": its lowest limit is raised from " +
+  return "a worker weighs " + megabytes(boot_rss_bytes) + " when it is ready: its lowest limit is raised from " +
          megabytes(undrawn_lowest(policy)) + " to " + megabytes(range.lowest_bytes) + ", so that it can grow by " +
          megabytes(min_runway(policy, boot_rss_bytes)) +
          " (--min-runway). The --memory-limit that needs no raising is " +
@@ -124,9 +132,5 @@ bool has_settled(std::uint64_t requests, Duration lifetime) {
 
 SettledRss settle(SettledRss settled, std::uint64_t rss_bytes) {
   return {std::min(settled.bytes.value_or(rss_bytes), rss_bytes)};
-}
-
-std::uint64_t boot_rss(std::uint64_t rss_at_ready_bytes, const SettledRss& settled) {
-  return std::max(rss_at_ready_bytes, settled.bytes.value_or(0));
 }
 }  // namespace moult

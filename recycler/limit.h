@@ -22,8 +22,11 @@ struct LimitRange {
 std::uint64_t min_runway(const LimitPolicy&, std::uint64_t boot_rss_bytes);
 // At start and at a reload. Refused: one sentence with the figures and what to do.
 Result<LimitRange> limit_range(const LimitPolicy&, std::uint64_t boot_rss_bytes);
-// At a respawn, when refusing would mean not to serve: lifts what must be lifted.
+// At a respawn, when refusing would mean not to serve: lifts what must be lifted, but no given hard limit.
 LimitRange raised_limit_range(const LimitPolicy&, std::uint64_t boot_rss_bytes);
+// The lowest limit, lifted to leave the runway above what workers weigh once they have warmed up; never the highest. Of
+// an app that leaks from the start that weight is leak as well, which must not buy its successors a higher limit.
+LimitRange settled_limit_range(LimitRange, const LimitPolicy&, std::uint64_t settled_rss_bytes);
 // What to say when a range was raised.
 std::string raised_text(const LimitPolicy&, const LimitRange&, std::uint64_t boot_rss_bytes);
 std::uint64_t draw_limit(const LimitRange&, Random&);
@@ -48,6 +51,4 @@ inline constexpr Duration settled_after = std::chrono::seconds(60);
 bool has_settled(std::uint64_t requests, Duration lifetime);
 // `rss_bytes` of a worker of this generation, read once: the first time that has_settled().
 SettledRss settle(SettledRss, std::uint64_t rss_bytes);
-// What to draw the limit from.
-std::uint64_t boot_rss(std::uint64_t rss_at_ready_bytes, const SettledRss&);
 }  // namespace moult

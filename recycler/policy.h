@@ -18,6 +18,7 @@ struct LimitPolicy {
   double jitter = 0.08;                // --limit-jitter, a share of base
   std::uint64_t spread_bytes = 0;      // --limit-spread (5 % of base)
   std::uint64_t hard_limit_bytes = 0;  // --hard-limit (1.3 x base)
+  bool hard_limit_follows = true;  // nobody gave one: it is lifted with a limit that must be; a given one never moves
   std::uint64_t min_runway_bytes = 0;  // --min-runway; zero: the larger of 50 MB and 40 % of what a worker weighs
   Runway runway = Runway::refuse;      // --runway
 };

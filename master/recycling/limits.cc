@@ -5,6 +5,7 @@ LimitPolicy Limits::policy_of(std::uint64_t base_bytes) const {
   policy.jitter = settings_.jitter;
   policy.spread_bytes = settings_.spread_bytes.value_or(policy.spread_bytes);
   policy.hard_limit_bytes = settings_.hard_bytes.value_or(policy.hard_limit_bytes);
+  policy.hard_limit_follows = !settings_.hard_bytes;
   policy.min_runway_bytes = settings_.min_runway_bytes;
   policy.runway = settings_.runway;
   return policy;
@@ -44,12 +45,13 @@ DrawFrom Limits::proven(const Newborn& newborn, const Surroundings& around) {
   std::string note = found ? *found : found.error().message;
   if (!found)  // there is too little memory for what serves already: the least that leaves some runway
     known.policy = policy_of(newborn.rss_bytes + min_runway(policy_of(newborn.rss_bytes), newborn.rss_bytes));
-  const std::uint64_t weight = boot_rss(newborn.rss_bytes, known.settled);
-  const LimitRange range = raised_limit_range(*known.policy, weight);
+  LimitRange range = raised_limit_range(*known.policy, newborn.rss_bytes);
   if (range.raised && !known.said_raised) {
     known.said_raised = true;
-    note += (note.empty() ? "" : "; ") + raised_text(*known.policy, range, weight);
+    note += (note.empty() ? "" : "; ") + raised_text(*known.policy, range, newborn.rss_bytes);
   }
+  if (known.settled.bytes && known.policy->base_bytes > 0)
+    range = settled_limit_range(range, *known.policy, *known.settled.bytes);
   return {range, note};
 }
 

@@ -128,6 +128,21 @@ def test_at_a_respawn_a_heavier_worker_is_let_in_with_a_raised_limit_and_it_is_s
     assert not run.events.all("boot_failed")
 
 
+def test_an_app_that_leaks_from_the_start_buys_its_successors_no_higher_limit(start, scratch):
+    run = Run(start, scratch, "--memory-limit", "120MB", "--limit-jitter", "0%", "--limit-spread", "1MB",
+              "--min-runway", "60MB", "--hard-limit", "160MB", "--sample-far", "100ms")
+    run.serve()
+    for _ in range(55):
+        run.moult.fetch("/leak?mb=1")
+    run.moult.wait_for(lambda: run.moult.workers()[0]["rss_bytes"] > run.moult.workers()[0]["boot_rss_bytes"] + 50e6,
+                       "it was looked at after it had settled")
+    run.moult.fetch("/leak?mb=60")
+    run.recycled(1)
+    run.serve()
+    successor = run.moult.workers()[0]
+    assert successor["limit_bytes"] <= 121 * MEGABYTE and successor["hard_limit_bytes"] == 160 * MEGABYTE
+
+
 def test_auto_prints_its_terms_and_shares_out_what_the_cgroup_has(start, scratch, memory_cgroup):  # noqa: F811
     cgroup = memory_cgroup(400)
     run = Run(start, scratch, "--memory-limit", "auto", "-w", "2", settings=["--min-headroom", "40MB"],

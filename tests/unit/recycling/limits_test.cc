@@ -54,14 +54,48 @@ TEST(Limits, RunwayRaiseLetsCodeOnTrialInAndSaysSo) {
   EXPECT_THAT(drawn->note, HasSubstr("is raised"));
 }
 
-TEST(Limits, ASettledWeightCountsForThoseWhoComeAfterIt) {
+TEST(Limits, ASettledWeightLiftsTheLowestLimitAndNeverTheHighestOrTheHardOne) {
   Limits limits(given(500 * MB));
   ASSERT_TRUE(limits.on_trial(weighing(300 * MB), around));
-  EXPECT_FALSE(limits.proven(weighing(300 * MB), around).range.raised);
   limits.settled({1}, 390 * MB);
-  limits.settled({1}, 380 * MB);  // the least of them counts
+  limits.settled({1}, 340 * MB);  // the least of them counts
   const DrawFrom next = limits.proven(weighing(300 * MB), around);
-  EXPECT_EQ(next.range.lowest_bytes, 532 * MB);
+  EXPECT_EQ(next.range.lowest_bytes, 476 * MB);
+  EXPECT_EQ(next.range.highest_bytes, 540 * MB);
+  EXPECT_EQ(next.range.hard_bytes, 650 * MB);
+  EXPECT_THAT(next.note, IsEmpty());
+}
+
+TEST(Limits, AnAppThatLeaksFromTheStartBuysItsSuccessorsNoHigherLimit) {
+  LimitSettings settings = given(100 * MB);
+  settings.hard_bytes = 130 * MB;
+  Limits limits(settings);
+  ASSERT_TRUE(limits.on_trial(weighing(32 * MB), around));
+  limits.settled({1}, 88 * MB);  // 50 requests of leak
+  const DrawFrom next = limits.proven(weighing(32 * MB), around);
+  EXPECT_EQ(next.range.highest_bytes, 108 * MB);
+  EXPECT_EQ(next.range.hard_bytes, 130 * MB);
+}
+
+TEST(Limits, AGivenHardLimitNeverMoves) {
+  LimitSettings settings = given(500 * MB);
+  settings.hard_bytes = 560 * MB;
+  Limits limits(settings);
+  ASSERT_TRUE(limits.on_trial(weighing(300 * MB), around));
+  const DrawFrom heavy = limits.proven(weighing(450 * MB), around);
+  EXPECT_EQ(heavy.range.hard_bytes, 560 * MB);
+  EXPECT_LT(heavy.range.highest_bytes, 560 * MB);
+  EXPECT_LE(heavy.range.lowest_bytes, heavy.range.highest_bytes);
+}
+
+TEST(Limits, RunwayRaiseLiftsTheHardLimitThatNobodyGave) {
+  LimitSettings settings = given(60 * MB);
+  settings.runway = Runway::raise;
+  Limits limits(settings);
+  const auto drawn = limits.on_trial(weighing(32 * MB), around);
+  ASSERT_TRUE(drawn) << drawn.error().message;
+  EXPECT_EQ(drawn->range.lowest_bytes, 82 * MB);
+  EXPECT_GT(drawn->range.hard_bytes, drawn->range.highest_bytes);
 }
 
 TEST(Limits, AutoSharesOutWhatThereIsAndPrintsTheSum) {
