@@ -29,6 +29,12 @@ std::optional<Pressure> choose_victim(const HeadroomLook& look, std::span<const 
   return pressure;
 }
 
+std::uint64_t freed_bytes(const RecycleBefore& before, std::uint64_t headroom_bytes, std::uint64_t own_bytes) {
+  const auto was = static_cast<std::int64_t>(before.headroom_bytes + before.own_bytes + before.successor_bytes);
+  const auto is = static_cast<std::int64_t>(headroom_bytes + own_bytes);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(is - was, 0));
+}
+
 PressureHistory after_pressure_recycle(PressureHistory history, std::uint64_t freed_bytes, std::uint64_t needed_bytes,
                                        MonotonicTime now) {
   if (freed_bytes >= needed_bytes) return {0, history.stopped_until};

@@ -42,8 +42,13 @@ bool under_pressure(const HeadroomLook&, const RecyclePolicy&);
 // None: no pressure, or nobody to choose from. Footprints are read under pressure only: they cost milliseconds.
 std::optional<Pressure> choose_victim(const HeadroomLook&, std::span<const Footprint>, const PressureHistory&,
                                       const RecyclePolicy&, MonotonicTime now);
-// After a pressure recycle: by how much the headroom rose from the decision until the victim was gone. The step into
-// stopped_until is the event `pressure_futile`.
+// What a pressure recycle has given to the instance, from two looks: when it began and when it is judged. What our own
+// workers took meanwhile, or gave back by ending, is neither its fault nor its merit.
+struct RecycleBefore {
+  std::uint64_t headroom_bytes, own_bytes, successor_bytes;  // own: without the victim's; successor's: expected
+};
+std::uint64_t freed_bytes(const RecycleBefore&, std::uint64_t headroom_bytes, std::uint64_t own_bytes);
+// After a pressure recycle. The step into stopped_until is the event `pressure_futile`.
 PressureHistory after_pressure_recycle(PressureHistory, std::uint64_t freed_bytes, std::uint64_t needed_bytes,
                                        MonotonicTime now);
 }  // namespace moult

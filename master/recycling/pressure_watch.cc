@@ -77,7 +77,7 @@ std::optional<Pressure> PressureWatch::judge(const Workers& workers, RecyclePoli
 }
 
 void PressureWatch::recycle_begun(std::uint64_t needs_bytes, std::uint64_t own_bytes, std::uint64_t successor_bytes) {
-  last_recycle_ = LastRecycle{needs_bytes, headroom_bytes(), own_bytes, successor_bytes, std::nullopt};
+  last_recycle_ = LastRecycle{needs_bytes, {headroom_bytes(), own_bytes, successor_bytes}, std::nullopt};
 }
 
 void PressureWatch::victim_gone(MonotonicTime now) {
@@ -89,11 +89,7 @@ void PressureWatch::judge_last_recycle(const Workers& workers, bool pressure, Mo
   if (!last_ || !last_recycle_ || !last_recycle_->gone_at) return;
   if (!pressure && now - *last_recycle_->gone_at < of_use_after) return;
   const LastRecycle recycle = *std::exchange(last_recycle_, std::nullopt);
-  const std::uint64_t with_successor = recycle.own_bytes + recycle.successor_bytes;
-  const std::uint64_t own_bytes = workers.own_bytes();
-  const std::uint64_t explained = own_bytes > with_successor ? own_bytes - with_successor : 0;
-  const std::uint64_t after = last_->headroom_bytes + explained;
-  const std::uint64_t freed = after > recycle.headroom_bytes ? after - recycle.headroom_bytes : 0;
+  const std::uint64_t freed = freed_bytes(recycle.before, last_->headroom_bytes, workers.own_bytes());
   const MonotonicTime stopped_before = history_.stopped_until;
   history_ = after_pressure_recycle(history_, freed, recycle.needs_bytes, now);
   if (history_.stopped_until != stopped_before) calls_.futile(history_.stopped_until - now);

@@ -55,7 +55,8 @@ class PressureWatch {
 
  private:
   struct LastRecycle {
-    std::uint64_t needs_bytes, headroom_bytes, own_bytes, successor_bytes;
+    std::uint64_t needs_bytes;
+    RecycleBefore before;
     std::optional<MonotonicTime> gone_at;
   };
   void arm(uv_loop_t*);

@@ -75,6 +75,15 @@ TEST(Victim, OneThatHelpedBetweenTwoFutileOnesStartsTheCountAnew) {
   EXPECT_EQ(history.stopped_until, MonotonicTime{});
 }
 
+TEST(Victim, WhatItFreedIsCountedWithoutWhatOurOwnTookMeanwhile) {
+  const RecycleBefore before{20 * MB, 200 * MB, 10 * MB};
+  EXPECT_EQ(freed_bytes(before, 120 * MB, 210 * MB), 100 * MB) << "the successor has come, nobody else grew";
+  EXPECT_EQ(freed_bytes(before, 20 * MB, 310 * MB), 100 * MB) << "its siblings took it all";
+  EXPECT_EQ(freed_bytes(before, 20 * MB, 210 * MB), 0u) << "somebody else took it";
+  EXPECT_EQ(freed_bytes(before, 220 * MB, 110 * MB), 100 * MB) << "a sibling of 100 MB has ended as well";
+  EXPECT_EQ(freed_bytes(before, 40 * MB, 290 * MB), 100 * MB) << "one of 100 MB ended, and the others took 180";
+}
+
 TEST(Victim, AfterThePauseTwoMayFailAgain) {
   PressureHistory history = after_pressure_recycle({}, 0, 32 * MB, start);
   history = after_pressure_recycle(history, 0, 32 * MB, start);
