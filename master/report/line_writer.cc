@@ -61,8 +61,8 @@ struct LineWriter::Shared {
 
   // The writer's thread alone:
   Output output;
-  std::uint64_t said = 0;     // of those dropped
-  bool line_is_torn = false;  // half of one was written: the next begins on a new line
+  std::uint64_t said = 0;    // of those dropped
+  std::string rest_of_line;  // the end of one of which the beginning is written: it comes before all else
   bool in_trouble = false;
   const LineWriterOptions options;
   const Wakeup wakeup;
@@ -73,7 +73,7 @@ struct LineWriter::Shared {
   Batch take();
   void write(const Batch&);
   void say_dropped();
-  void reopen_output();
+  bool reopen_output();  // false: as it was
   void tell_trouble(const std::string& what);
 };
 
@@ -127,27 +127,37 @@ Batch LineWriter::Shared::take() {
 }
 
 void LineWriter::Shared::write(const Batch& batch) {
-  if (line_is_torn) line_is_torn = put("\n") == 0;
-  const std::size_t written = line_is_torn ? 0 : put(batch.text);
-  const auto first_lost = std::ranges::upper_bound(batch.ends, written);
-  if (written > 0) line_is_torn = batch.text[written - 1] != '\n';
+  const bool lost = output.is_deleted() && !reopen_output();
+  if (!rest_of_line.empty() && !lost) rest_of_line.erase(0, put(rest_of_line));
+  const std::size_t written = lost || !rest_of_line.empty() ? 0 : put(batch.text);
+  auto first_lost = std::ranges::upper_bound(batch.ends, written);
+  if (written > 0 && batch.text[written - 1] != '\n') {
+    rest_of_line = batch.text.substr(written, *first_lost - written);
+    ++first_lost;
+  }
   dropped.fetch_add(static_cast<std::uint64_t>(batch.ends.end() - first_lost), std::memory_order_relaxed);
 }
 
 void LineWriter::Shared::say_dropped() {
   const std::uint64_t now = dropped.load(std::memory_order_relaxed);
-  if (now == said || line_is_torn || !options.say_dropped) return;
+  if (now == said || !rest_of_line.empty() || output.is_deleted() || !options.say_dropped) return;
   const std::string line = options.say_dropped(now - said);
   const std::size_t written = put(line);
-  line_is_torn = written > 0 && written < line.size();
-  if (written == line.size()) said = now;
+  if (written == 0) return;
+  rest_of_line = line.substr(written);
+  said = now;
 }
 
-void LineWriter::Shared::reopen_output() {
+bool LineWriter::Shared::reopen_output() {
   const auto opened = output.reopen();
-  if (!opened) return tell_trouble(opened.error().message);
-  line_is_torn = false;
+  if (!opened) {
+    tell_trouble(opened.error().message);
+    return false;
+  }
+  if (!rest_of_line.empty()) dropped.fetch_add(1, std::memory_order_relaxed);  // its beginning is in the other file
+  rest_of_line.clear();
   in_trouble = false;
+  return true;
 }
 
 void LineWriter::Shared::tell_trouble(const std::string& what) {

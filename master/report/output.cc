@@ -1,6 +1,7 @@
 #include "master/report/output.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -36,6 +37,11 @@ Result<void> Output::reopen() {
   if (!fd) return fd.error();
   fd_ = std::move(*fd);
   return {};
+}
+
+bool Output::is_deleted() const {
+  struct stat file;
+  return !path_.empty() && ::fstat(fd_.get(), &file) == 0 && file.st_nlink == 0;
 }
 
 Result<std::size_t> Output::write_some(std::string_view data) {

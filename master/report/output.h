@@ -23,6 +23,8 @@ class Output {
 
   // Opens the path again (log rotation). A failure keeps the old file. Nothing happens for a duplicate.
   Result<void> reopen();
+  // A file of ours that has no name any more: what is written to it is lost, though no write says so.
+  bool is_deleted() const;
 
   // Writes at most PIPE_BUF bytes and says how many; zero: try again after a poll. An error names the output.
   Result<std::size_t> write_some(std::string_view);

@@ -191,7 +191,7 @@ class SizeLimit {
   rlimit before_;
 };
 
-TEST(LineWriter, BeginsOnANewLineAfterADiskThatWasFullInTheMiddleOfOne) {
+TEST(LineWriter, FinishesTheLineThatAFullDiskCutOnceThereIsRoomAgain) {
   const TempDir dir;
   auto file = Output::file(dir / "log");
   ASSERT_TRUE(file);
@@ -199,16 +199,44 @@ TEST(LineWriter, BeginsOnANewLineAfterADiskThatWasFullInTheMiddleOfOne) {
   {
     const SizeLimit limit;
     for (int i = 0; i < 3; ++i) writer->write(std::string(59, static_cast<char>('a' + i)) + "\n");
-    ASSERT_TRUE(eventually([&] { return writer->dropped() == 2; }));
+    ASSERT_TRUE(eventually([&] { return writer->dropped() == 1; }));
   }
   writer->write("there is room again\n");
   writer.reset();
   const auto lines = lines_of(contents(dir / "log"));
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[0], std::string(59, 'a'));
-  EXPECT_EQ(lines[1], std::string(40, 'b'));
+  EXPECT_EQ(lines[1], std::string(59, 'b'));
   EXPECT_EQ(lines[2], "there is room again");
-  EXPECT_EQ(lines[3], "dropped 2");
+  EXPECT_EQ(lines[3], "dropped 1");
+}
+
+TEST(LineWriter, MakesAFileAnewThatWasDeletedUnderIt) {
+  const TempDir dir;
+  auto file = Output::file(dir / "log");
+  ASSERT_TRUE(file);
+  auto writer = start(std::move(*file));
+  writer->write("into the old one\n");
+  ASSERT_TRUE(eventually([&] { return contents(dir / "log") == "into the old one\n"; }));
+  std::filesystem::remove(dir / "log");
+  writer->write("into the new one\n");
+  writer.reset();
+  EXPECT_EQ(contents(dir / "log"), "into the new one\n");
+}
+
+TEST(LineWriter, CountsWhatADeletedFolderLoses) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "sub");
+  auto file = Output::file(dir / "sub/log");
+  ASSERT_TRUE(file);
+  auto writer = start(std::move(*file));
+  std::filesystem::remove_all(dir / "sub");
+  writer->write("lost\n");
+  EXPECT_TRUE(eventually([&] { return writer->dropped() == 1; }));
+  std::filesystem::create_directory(dir / "sub");
+  writer->write("kept\n");
+  writer.reset();
+  EXPECT_EQ(contents(dir / "sub/log"), "kept\ndropped 1\n");
 }
 
 TEST(LineWriter, IsBoundedInBytesToo) {
