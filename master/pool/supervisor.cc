@@ -121,6 +121,11 @@ WorkerLink* Supervisor::link(WorkerId id) const {
   return found == attached_.end() ? nullptr : found->second.link.get();
 }
 
+pid_t Supervisor::fork_server_pid() const {
+  const auto& loaded = generations_.state().loaded;
+  return loaded.empty() ? 0 : launcher_.fork_server_pid(loaded.back());
+}
+
 // --- what the cores want done
 
 void Supervisor::perform(const PoolAction& action) {
@@ -333,8 +338,7 @@ std::string Supervisor::cause() const { return trouble_ ? trouble_->cause : "the
 SupervisorDescription Supervisor::describe() const {
   const Pool& pool = pool_.state();
   SupervisorDescription d{pool.goal.mode, pool.goal.workers, pool.goal.proven, pool.goal.candidate, 0, {}, ""};
-  if (!generations_.state().loaded.empty())
-    d.fork_server_pid = launcher_.fork_server_pid(generations_.state().loaded.back());
+  d.fork_server_pid = fork_server_pid();
   if (trouble_ && !overcome(*trouble_, pool, policy_.pool.stable_after, now())) d.boot_error = trouble_->cause;
   d.loads = generations_.state().state == LoadState::loading;
   for (const Worker& worker : pool.workers) d.workers.push_back(describe(worker));

@@ -87,6 +87,7 @@ class Supervisor {
   void reopen_logs();  // asks every worker that knows how
   const Pool& pool() const { return pool_.state(); }
   WorkerLink* link(WorkerId) const;  // null: gone
+  pid_t fork_server_pid() const;     // of the newest loaded generation; zero: none
   SupervisorDescription describe() const;
 
  private:

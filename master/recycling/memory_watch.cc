@@ -56,7 +56,7 @@ Surroundings MemoryWatch::surroundings() const {
 }
 
 std::uint64_t MemoryWatch::fork_server_rss_bytes() const {
-  const pid_t pid = supervisor_.describe().fork_server_pid;
+  const pid_t pid = supervisor_.fork_server_pid();
   if (pid <= 0) return 0;
   const auto memory = WorkerMemory::open(pid);
   const auto rss = memory ? memory->rss_bytes() : Result<std::uint64_t>(memory.error());
