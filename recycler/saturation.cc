@@ -28,7 +28,8 @@ std::string once_in(double seconds) {
 }
 
 std::string line(const Saturation& s, const GateFigures& gate, unsigned workers) {
-  std::string text = std::string(name(s.urgency)) + ": at most " + number(s.per_hour()) + " recycles an hour (";
+  std::string text = std::string(name(s.urgency)) + ": at most " + number(s.per_hour()) +
+                     (s.per_hour() == 1 ? " recycle an hour (" : " recycles an hour (");
   for (const auto& bound : s.bounds)
     text += std::string(&bound == s.bounds.data() ? "" : ", ") + bound.by + " " + number(bound.per_hour);
   text += ")";
@@ -39,6 +40,7 @@ std::string line(const Saturation& s, const GateFigures& gate, unsigned workers)
             " at once they go ungated and are paid back";
   text += "; each of " + std::to_string(workers) + " workers once in " + once_in(workers / s.per_hour() * 3600) +
           "; one alone waits at most " + number(seconds(s.longest_hold)) + " s";
+  if (s.urgency == Urgency::routine && gate.tokens_per_hour > 0) text += " while the budget lasts";
   return text;
 }
 }  // namespace

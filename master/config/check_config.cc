@@ -103,6 +103,15 @@ std::vector<std::string> warnings_about(const Config& config, const Settings& se
   if (config.app.kind == AppKind::native) has_no_effect("python", "a native app has no Python");
   if (config.app.kind == AppKind::python && config.server.worker_class == "uvicorn")
     has_no_effect("threads", "uvicorn serves with one loop; -k gthread has threads");
+  if (config.recycling.memory_limit == MemoryLimit::off)
+    for (const auto name : {"limit-jitter", "limit-spread", "hard-limit", "min-runway", "runway"})
+      has_no_effect(name, "there is no --memory-limit");
+  if (config.recycling.max_requests == 0) has_no_effect("max-requests-jitter", "there is no --max-requests");
+  if (!config.recycling.max_lifetime) has_no_effect("max-lifetime-jitter", "there is no --max-lifetime");
+  if (config.recycling.max_requests > 0 && !settings.contains("recycle-rate"))
+    warnings.push_back(origin_of(settings, "max-requests") +
+                       ": of each worker at most one replacement an hour, and one in --cooldown of all: set "
+                       "--recycle-rate and --cooldown to how often it is meant");
   if (!config.control.admin) has_no_effect("admin-token", "there is no --admin");
   const auto token = settings.find("admin-token");
   if (token != settings.end() && token->second.origin == "--admin-token")

@@ -35,7 +35,7 @@ Result<double> parse_rate(std::string_view text) {
   double rate = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), rate);
   if (read.ec == std::errc() && read.ptr == text.data() + text.size() && rate > 0 && rate <= highest) return rate;
-  return Error{in_quotes(text) + " is not a rate: a number above 0"};
+  return Error{in_quotes(text) + " is not a rate: a number above 0, at most 1000000"};
 }
 
 // 1/h/worker, 12/h, off.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,17 @@ std::string table(const std::vector<Row>& rows, std::size_t width) {
   return lines;
 }
 
+// Urgent replacements have gone ahead of the budget: routine ones wait until it is paid back.
+std::string debt(const json& status) {
+  const json& tokens = field(field(status, "gate"), "tokens");
+  if (!tokens.is_number() || tokens.get<double>() >= 0) return "";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.1f", -tokens.get<double>());
+  return "budget overdrawn by " + std::string(text) +
+         " replacements: routine ones wait until --recycle-rate has paid "
+         "them back\n";
+}
+
 std::string boot_error(const json& status) {
   const json& error = field(status, "boot_error");
   if (!error.is_string() || error.get_ref<const std::string&>().empty()) return "";
@@ -112,6 +124,6 @@ std::string status_table(const json& status, std::size_t width) {
                     text(field(worker, "requests")), text(field(worker, "in_flight")),
                     megabytes(field(worker, "rss_bytes")), megabytes(field(worker, "limit_bytes")),
                     text(field(worker, "hold"))});
-  return header(status, workers) + '\n' + table(rows, width) + boot_error(status);
+  return header(status, workers) + '\n' + table(rows, width) + debt(status) + boot_error(status);
 }
 }  // namespace moult

@@ -45,7 +45,7 @@ void Hook::take_too_long() {
 void Hook::ended(const Exit& exit) {
   uv_timer_stop(timer_.get());
   running_.reset();
-  if (exit.status != 0) options_.trouble(options_.flag + " failed: it " + describe(exit));
+  if (exit.status != 0) options_.trouble(options_.flag + " failed: " + describe(exit));
   if (const auto next = std::exchange(next_, std::nullopt)) start(*next);
 }
 }  // namespace moult

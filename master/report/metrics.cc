@@ -118,9 +118,10 @@ std::vector<prometheus::MetricFamily> Metrics::collect(const SupervisorDescripti
   all.push_back(workers_by_state(pool));
   all.push_back(weights(pool, recycling));
   all.push_back(gauge("moult_workers_wanted", "Workers that should serve.", pool.wanted));
-  all.push_back(gauge("moult_recycled_worker_requests_p10",
-                      "Of the last workers that went because of memory: a tenth served at most so many requests.",
-                      static_cast<double>(recycling.lifetimes.p10)));
+  if (recycling.lifetimes.samples > 0)
+    all.push_back(gauge("moult_recycled_worker_requests_p10",
+                        "Of the last workers that went because of memory: a tenth served at most so many requests.",
+                        static_cast<double>(recycling.lifetimes.p10)));
   all.push_back(gauge("moult_lifetime_alarm", "1 while workers live too short.", recycling.alarm ? 1 : 0));
   if (recycling.headroom_bytes != no_limit)
     all.push_back(gauge("moult_headroom_bytes", "What this instance may still allocate.",

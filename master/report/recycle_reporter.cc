@@ -9,7 +9,7 @@ double seconds(Duration duration) { return std::chrono::duration<double>(duratio
 
 std::string number(double value) {
   char text[40];
-  std::snprintf(text, sizeof text, "%.3g", value);
+  std::snprintf(text, sizeof text, value >= 1000 ? "%.0f" : "%.3g", value);
   return text;
 }
 

@@ -60,9 +60,10 @@ Json gate_json(const GateDescription& gate) {
 }
 
 Json lifetimes_json(const RecyclingDescription& recycling) {
+  const bool any = recycling.lifetimes.samples > 0;
   return {{"samples", recycling.lifetimes.samples},
-          {"p10", recycling.lifetimes.p10},
-          {"p50", recycling.lifetimes.p50},
+          {"p10", any ? Json(recycling.lifetimes.p10) : Json(nullptr)},
+          {"p50", any ? Json(recycling.lifetimes.p50) : Json(nullptr)},
           {"alarm", recycling.alarm}};
 }
 }  // namespace

@@ -61,5 +61,5 @@ def test_recycles_for_max_requests_and_by_an_operator_say_nothing_of_lifetimes(s
             run.moult.client("recycle", "0")
         run.recycled(count)
     assert {line["reason"] for line in run.recycled(12)} == {"max_requests", "operator"}
-    assert run.moult.status()["lifetimes"] == {"samples": 0, "p10": 0, "p50": 0, "alarm": False}
+    assert run.moult.status()["lifetimes"] == {"samples": 0, "p10": None, "p50": None, "alarm": False}
     assert not run.events.all("alarm_firing")

@@ -264,7 +264,17 @@ TEST(ReadConfig, WarnsOfFlagsWithoutEffect) {
   EXPECT_THAT(request({"a:b", "-k", "uvicorn", "--threads", "4"}).warnings,
               ElementsAre("--threads has no effect: uvicorn serves with one loop; -k gthread has threads"));
   EXPECT_THAT(request({"a:b", "-k", "gthread", "--threads", "4"}).warnings, IsEmpty());
+  EXPECT_THAT(request({"a:b", "--hard-limit", "1GB"}).warnings,
+              ElementsAre("--hard-limit has no effect: there is no --memory-limit"));
+  EXPECT_THAT(request({"a:b", "--max-requests-jitter", "5"}).warnings,
+              ElementsAre("--max-requests-jitter has no effect: there is no --max-requests"));
+  EXPECT_THAT(request({"a:b", "--memory-limit", "1GB", "--hard-limit", "2GB"}).warnings, IsEmpty());
   EXPECT_THAT(request({"a:b"}).warnings, IsEmpty());
+}
+
+TEST(ReadConfig, WarnsThatMaxRequestsIsBoundByTheDefaultRate) {
+  EXPECT_THAT(request({"a:b", "--max-requests", "1000"}).warnings, ElementsAre(HasSubstr("set --recycle-rate")));
+  EXPECT_THAT(request({"a:b", "--max-requests", "1000", "--recycle-rate", "off"}).warnings, IsEmpty());
 }
 
 TEST(ReadConfig, KnowsWhatItWasAskedFor) {

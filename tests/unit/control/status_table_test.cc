@@ -48,6 +48,14 @@ TEST(StatusTable, ShowsABootErrorInFull) {
               EndsWith("\nlast trouble:\n  Traceback:\n    File \"app.py\"\n  ValueError: no\n"));
 }
 
+TEST(StatusTable, SaysThatTheBudgetIsOverdrawn) {
+  json status = two_workers();
+  status["gate"]["tokens"] = 0.0;
+  EXPECT_THAT(status_table(status, 0), Not(HasSubstr("overdrawn")));
+  status["gate"]["tokens"] = -39.104;
+  EXPECT_THAT(status_table(status, 0), HasSubstr("\nbudget overdrawn by 39.1 replacements"));
+}
+
 TEST(StatusTable, LetsNoAppSteerTheTerminal) {
   json status = two_workers();
   status["boot_error"] = "\x1b[2Jgone\r";

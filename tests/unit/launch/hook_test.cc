@@ -44,7 +44,7 @@ TEST_F(HookTest, SaysThatItFailed) {
   const auto alarm = hook("exit 3");
   alarm->run("x");
   ASSERT_TRUE(run_until([&] { return !said.empty(); }));
-  EXPECT_THAT(said, ElementsAre("--on-alarm failed: it exited with status 3"));
+  EXPECT_THAT(said, ElementsAre("--on-alarm failed: exited with status 3"));
 }
 
 TEST_F(HookTest, KillsOneThatTakesTooLong) {

@@ -54,7 +54,7 @@ TEST(Saturation, SaysALineForEachUrgency) {
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0],
             "routine: at most 3 recycles an hour (bucket 3, cooldown 30, lease 900) after a burst of 2; each of 3 "
-            "workers once in 60 min; one alone waits at most 120.1 s");
+            "workers once in 60 min; one alone waits at most 120.1 s while the budget lasts");
   EXPECT_THAT(lines[1], HasSubstr("hard_limit: at most 3600 recycles an hour (cooldown 3600), beyond 3 an hour"));
   EXPECT_THAT(lines[2], HasSubstr("pressure"));
 }
