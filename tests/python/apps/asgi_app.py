@@ -51,6 +51,7 @@ async def http(scope, receive, send):
         await answer(send, json.dumps({
             "headers": [[name.decode(), value.decode()] for name, value in scope["headers"]],
             "call": scope.get("moult.scheduled_call"), "root_path": scope["root_path"], "scheme": scope["scheme"],
+            "client": (scope["client"] or [None])[0],
             "hooks": hooks}).encode())
         return
     elif path == "/big":

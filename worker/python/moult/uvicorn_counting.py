@@ -10,6 +10,8 @@ import functools
 import sys
 from typing import Any, Callable, Dict, List, Optional
 
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
 from . import ledger
 from .contract import OPEN_CONNECTIONS, UPGRADED_CONNECTIONS
 from .scheduled_call import OUR_PREFIX, mark_scope, strip_headers
@@ -17,7 +19,9 @@ from .uvicorn_keep_alive import ConnectionLoop, IdleTimer
 
 _SETTLE_SECONDS = 0.02  # how often an answer whose client reads slowly is looked at
 _UVLOOP_QUEUED_BYTES = 32 * 1024  # well below what the kernel takes at once of a connection that waited for an answer
-_NONE_OF_OURS = (OUR_PREFIX,)  # greater than every header before ours in the alphabet, smaller than ours
+_NO_HEADER = (b"",)
+_FORWARDED = (b"x-forwarded-",)  # greater than every header before these in the alphabet, smaller than they
+_OURS = (OUR_PREFIX,)  # likewise
 _STATUS_TABLES = ("STATUS_LINE", "STATUS_PHRASES")  # of httptools and of h11: status to bytes
 
 
@@ -53,7 +57,7 @@ class Counting:
         module = cycle_module(protocol)
         _count_5xx(module, visitors.server_error)
         module.RequestResponseCycle = _counting_cycle(  # type: ignore[union-attr]
-            module.RequestResponseCycle, visitors.begin, calls.begin, called)  # type: ignore[union-attr]
+            module.RequestResponseCycle, visitors.begin, calls.begin, called, app)  # type: ignore[union-attr]
         running = _running(visitors, calls)
         self.public = _counting_protocol(protocol, words, visitors.finish, running, connection_loop)
         internal = _counting_protocol(protocol, words, finish_internal, running, connection_loop)
@@ -95,8 +99,10 @@ def _count_5xx(module: Any, server_error: Callable[[], None]) -> None:
 
 
 def _counting_cycle(cycle_class: Any, begin_visit: Callable[[Any], None], begin_call: Callable[[Any], None],
-                    called: Any) -> Any:
+                    called: Any, whole: Any) -> Any:
     run_asgi = cycle_class.run_asgi
+    # uvicorn's outermost layer does nothing unless a proxy has said something, and costs more than all our counting.
+    without_proxy = whole.app if type(whole) is ProxyHeadersMiddleware else whole
 
     class CountingCycle(cycle_class):  # type: ignore[misc]
         def run_asgi(self, app: Any) -> Any:
@@ -104,7 +110,11 @@ def _counting_cycle(cycle_class: Any, begin_visit: Callable[[Any], None], begin_
                 begin_call(self)
             else:
                 headers = self.scope["headers"]
-                if headers and max(headers) > _NONE_OF_OURS:  # one call in C; true for few requests
+                last = max(headers) if headers else _NO_HEADER  # one call in C says what need not be looked for
+                if last < _FORWARDED:
+                    if app is whole:
+                        app = without_proxy
+                elif last > _OURS:
                     strip_headers(headers)
                 begin_visit(self)
             return run_asgi(self, app)
@@ -121,13 +131,13 @@ def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], 
     queued_bytes = _UVLOOP_QUEUED_BYTES if on_uvloop else 0
 
     class CountingProtocol(protocol_class):  # type: ignore[misc]
-        pipeline: Any = ()  # h11 has none
-
         @functools.wraps(protocol_class.__init__)  # whose signature tells what this version wants
         def __init__(self, *arguments: Any, **named: Any) -> None:
             named["_loop"] = connection_loop
             super().__init__(*arguments, **named)
             self.moult_idle_timer = IdleTimer()
+            if not hasattr(self, "pipeline"):
+                self.pipeline = ()  # h11 has none
 
         def connection_made(self, transport: Any) -> None:
             words[OPEN_CONNECTIONS] += 1
