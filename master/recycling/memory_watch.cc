@@ -67,16 +67,19 @@ std::uint64_t MemoryWatch::fork_server_rss_bytes() const {
 
 void MemoryWatch::look() {
   const MonotonicTime at = now(), due = at + options_.policy.sample_near / 4;
-  const InstanceReading instance = read_instance(at);
+  pressure_.look(options_.policy.sample_near, at);
+  // Who frees most must be known as it is now: the one that has just taken the memory was last seen before it did.
+  const bool all = pressure_.is_on(options_.policy, being_freed_bytes());
   const Pool& pool = supervisor_.pool();
   std::vector<WorkerId> looked_at;  // telling changes the pool
   for (auto& [id, watched] : watched_) {
     const WorkerLink* link = supervisor_.link(id);
-    if (!link || watched.next_look > due) continue;
+    if (!link || (watched.next_look > due && !all)) continue;
     watched.look(*link, options_.policy, at);
     settle(watched, at);
     looked_at.push_back(id);
   }
+  const InstanceReading instance = read_instance(at);
   for (const Worker& worker : pool.workers) {
     const bool is_victim = instance.pressure && instance.pressure->victim == worker.id;
     const bool was_victim = recycle_rank(worker) == Rank::pressure;
@@ -92,7 +95,6 @@ void MemoryWatch::look() {
 }
 
 InstanceReading MemoryWatch::read_instance(MonotonicTime at) {
-  pressure_.look(options_.policy.sample_near, at);
   InstanceReading reading{pressure_.headroom_bytes(), recycles_.last_at(), std::nullopt};
   reading.pressure = pressure_.judge({.footprints = [this] { return footprints(); },
                                       .own_bytes = [this] { return own_bytes(); },

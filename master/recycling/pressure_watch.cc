@@ -68,10 +68,15 @@ MonotonicTime PressureWatch::next_look(const RecyclePolicy& policy) const {
   return looked_at_ + std::max(policy.sample_near, wait);
 }
 
+bool PressureWatch::is_on(RecyclePolicy policy, std::uint64_t being_freed_bytes) const {
+  policy.min_headroom_bytes = last_ ? min_headroom_bytes() : 0;
+  return under_pressure({headroom_bytes(), being_freed_bytes}, policy);
+}
+
 std::optional<Pressure> PressureWatch::judge(const Workers& workers, RecyclePolicy policy, MonotonicTime now) {
   policy.min_headroom_bytes = last_ ? min_headroom_bytes() : 0;
   const HeadroomLook look{headroom_bytes(), workers.being_freed_bytes};
-  const bool pressure = under_pressure(look, policy);
+  const bool pressure = is_on(policy, workers.being_freed_bytes);
   judge_last_recycle(workers, pressure, now);
   return pressure ? choose_victim(look, workers.footprints(), history_, policy, now) : std::nullopt;
 }

@@ -39,6 +39,8 @@ class PressureWatch {
   std::uint64_t headroom_bytes() const { return last_ ? last_->headroom_bytes : no_limit; }
   std::uint64_t min_headroom_bytes() const;
 
+  bool is_on(RecyclePolicy, std::uint64_t being_freed_bytes) const;  // as of the last look
+
   // The functions are called when they are needed: `own_bytes` is what all workers hold of their own.
   struct Workers {
     std::function<std::vector<Footprint>()> footprints;

@@ -7,7 +7,7 @@ import pytest
 from harness import DEBIAN_PYTHON, fetch, wait_until
 from recycling import memory_cgroup  # noqa: F401
 from test_cost import SANITIZED
-from recycling import LIMIT, OVER_HARD_LIMIT, OVER_LIMIT, UNHURRIED, Run, rss_bytes, seconds_between
+from recycling import LIMIT, MEGABYTE, OVER_HARD_LIMIT, OVER_LIMIT, UNHURRIED, Run, rss_bytes, seconds_between
 
 
 def test_a_worker_that_crashes_while_it_drains_is_not_told_as_clean(start, scratch):
@@ -100,14 +100,29 @@ def test_under_pressure_only_as_many_go_as_are_needed(start, scratch, memory_cgr
     settings = [*UNHURRIED, "--min-headroom", "150MB"]
     run = Run(start, scratch, "-w", "3", settings=settings, wrapper=cgroup.inside(), env={"SHUTDOWN_SECONDS": "1.5"})
     run.serve(3)
-    for slot, megabytes in ((0, 55), (1, 80), (2, 60)):
-        run.grow(run.pid_of(slot), megabytes)
-    run.grow(run.pid_of(1), 30)
+    # What the cgroup has used before differs: whoever touches a file's page first has it.
+    room = run.moult.status()["recycler"]["headroom_bytes"] // MEGABYTE - 150
+    for slot, share in ((0, 0.25), (1, 0.4), (2, 0.25)):
+        run.grow(run.pid_of(slot), int(room * share))
+    run.grow(run.pid_of(1), room // 10 + 20)
     line = run.the_recycle()
     assert (line["slot"], line["reason"]) == (1, "pressure")
     now = run.moult.status()["uptime_seconds"]
     run.moult.wait_for(lambda: run.moult.status()["uptime_seconds"] > now + 1, "it was looked at again")
     run.recycled(1)
+
+
+def test_under_pressure_workers_are_weighed_as_they_are_now(start, scratch, memory_cgroup):  # noqa: F811
+    cgroup = memory_cgroup(400)
+    run = Run(start, scratch, "-w", "2", settings=[*UNHURRIED, "--sample-far", "3s", "--min-headroom", "150MB"],
+              wrapper=cgroup.inside())
+    run.serve(2)
+    room = run.moult.status()["recycler"]["headroom_bytes"] // MEGABYTE - 150
+    run.grow(run.pid_of(0), room // 2)
+    run.moult.wait_for(lambda: run.moult.workers()[0]["rss_bytes"] > room // 2 * MEGABYTE, "its weight is known")
+    run.grow(run.pid_of(1), room // 2 + 40)  # and this one's is not, before there is pressure
+    line = run.the_recycle()
+    assert (line["slot"], line["reason"]) == (1, "pressure")
 
 
 GROWING_COMMAND = """
