@@ -9,6 +9,7 @@ import pytest
 from http_client import Connection
 from master import APPS, Master, receive, say, until
 from moult import contract
+from moult.descendants import Descendants
 
 
 def write(folder, text, name="faulty.py"):
@@ -157,6 +158,28 @@ def test_output_goes_where_the_master_says():
         os.close(writer)
         assert b"Application startup complete" in os.read(reader, 65536)
         os.close(reader)
+
+
+@pytest.mark.parametrize("app, worker_class", [("asgi_app:app", "uvicorn"), ("wsgi_app:app", "gthread")])
+def test_a_worker_forked_after_the_access_log_was_moved_writes_to_the_new_file(tmp_path, app, worker_class):
+    path = str(tmp_path / "access.log")
+    with Master(app, worker_class=worker_class, access_logfile=path) as master:
+        master.loaded()
+        os.rename(path, path + ".1")
+        master.worker()
+        with Connection(master.port) as client:
+            client.get("/after")
+        until(lambda: os.path.exists(path) and "/after" in open(path).read(), "the line")
+
+
+def test_descendants_keep_a_worker_that_does_not_lead_its_group_yet():
+    known = Descendants()
+    with subprocess.Popen(["sleep", "60"]) as first, subprocess.Popen(["sleep", "60"]) as second:
+        known.add(first.pid)  # in our group still
+        known.add(second.pid)
+        assert known._groups == {first.pid, second.pid}
+        for process in (first, second):
+            process.kill()
 
 
 def test_without_preload_the_app_is_loaded_in_each_worker(tmp_path):

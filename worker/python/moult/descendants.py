@@ -38,10 +38,13 @@ class Descendants:
 
 
 def _exists(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-        return True
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    """Or its leader does, who may not have made it yet."""
+    for ask in (os.killpg, os.kill):
+        try:
+            ask(group, 0)
+            return True
+        except ProcessLookupError:
+            pass
+        except OSError:
+            return True
+    return False

@@ -11,7 +11,7 @@ import socket
 import sys
 from typing import Any, Callable, List, NoReturn, Optional, Tuple
 
-from . import app_loader, inheritance, options, process, settings, stack_dump
+from . import access_log, app_loader, inheritance, options, process, settings, stack_dump
 from .channel import Channel, Received, close_all
 from .contract import CONTRACT_VERSION, ContractError, build, escape, one_line
 from .descendants import Descendants
@@ -161,6 +161,7 @@ class ForkServer:
 
     def _before_fork(self, slot: int) -> bool:
         try:
+            access_log.reopen_moved()
             self._adapter.before_fork(slot)
             return True
         except Exception as error:
