@@ -51,7 +51,14 @@ class LocalGate::Book {
     ++ungated_;
     return Granted{0, false, {}};
   }
-  void renew(std::uint64_t token) { apply(Renew{instance_, token}); }
+  // Heard from with each, so that a lease of hours leaves no instance forgotten, whose tokens would be nobody's.
+  void renew(std::uint64_t token) {
+    if (!closed()) {
+      const Capacity capacity = capacity_();
+      apply(Heartbeat{instance_, capacity.wanted, capacity.healthy});
+    }
+    apply(Renew{instance_, token});
+  }
   void release(std::uint64_t token) { apply(Release{instance_, token}); }
 
   GateDescription describe() const {

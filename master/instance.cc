@@ -45,6 +45,7 @@ struct Instance::Parts {
   std::unique_ptr<MemoryWatch> memory_watch;
   std::unique_ptr<Hook> alarm_hook;
   std::unique_ptr<Controls> controls;
+  FleetPolicy fleet_policy;
   unsigned workers = 0;
   int exit_code = 0;
 
@@ -61,7 +62,8 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   const InstalledParts installed = must(InstalledParts::find());
   launcher = must(
       make_launcher(loop.get(), *orphans, options::launch(config, *doors, installed, open_files_before, *reporting)));
-  gate = std::make_unique<LocalGate>(loop.get(), options::fleet(config), config.process.name,
+  fleet_policy = options::fleet(config);
+  gate = std::make_unique<LocalGate>(loop.get(), fleet_policy, config.process.name,
                                      [this] { return capacity(*supervisor); });
   supervisor = std::make_unique<Supervisor>(loop.get(), options::supervisor(config), *launcher, *gate);
   supervisor->on_close_listeners([this](WorkerId) {
@@ -100,6 +102,7 @@ OperatorParts Instance::Parts::operator_parts() {
     reporting->changed();
   };
   wishes.recycle = [this](std::optional<unsigned> slot) { return memory_watch->ask_to_go(slot); };
+  wishes.affordable = [policy = fleet_policy](unsigned wanted) { return check(policy, wanted); };
   wishes.room_for_a_reload = [this] { return memory_watch->room_for_a_reload(); };
   wishes.reopen_logs = [this] { reporting->reopen(); };
   wishes.status_document = [this] { return reporting->status_document(); };

@@ -16,6 +16,19 @@ std::uint64_t instance_limit_bytes() {
   return look ? look->limit_bytes : 0;
 }
 
+// Sizes that are shares of it, or follow from it.
+Result<void> limit_is_known(const RecyclingConfig& config) {
+  const auto is_share = [](const std::optional<Size>& size) { return size && size->percent > 0; };
+  const bool share = config.memory_limit == MemoryLimit::given && config.memory_limit_size.percent > 0;
+  if (config.memory_limit != MemoryLimit::automatic && !share && !is_share(config.limit_spread) &&
+      !is_share(config.hard_limit) && !is_share(config.min_runway))
+    return {};
+  const auto look = InstanceMemory().look();
+  if (look) return {};
+  return Error{"--memory-limit: what this container or machine has cannot be read: " + look.error().message +
+               ". Give sizes in bytes or MB"};
+}
+
 std::uint64_t bytes(const Size& size) {
   if (size.percent <= 0) return size.bytes;
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(instance_limit_bytes()) * size.percent / 100));
@@ -56,8 +69,8 @@ Replace replace(ReplaceRule rule) {
 RecyclePolicy policy(const RecyclingConfig& config) {
   RecyclePolicy policy;
   policy.limit.jitter = config.limit_jitter_percent / 100;
-  policy.by_urgency = {
-      {{config.cooldown, 2, true}, {config.urgent_cooldown, 1, false}, {config.urgent_cooldown, 1, false}}};
+  const auto urgent_cooldown = config.urgent_cooldown.value_or(std::min<milliseconds>(1s, config.cooldown));
+  policy.by_urgency = {{{config.cooldown, 2, true}, {urgent_cooldown, 1, false}, {urgent_cooldown, 1, false}}};
   policy.busy_requests_per_second = config.busy_requests_per_second.value_or(0);
   policy.defer_max = config.defer_max;
   policy.sample_near = config.sample_near;
@@ -109,6 +122,7 @@ FleetPolicy fleet(const Config& config) {
 
 Result<void> checked(const Config& config) {
   if (const auto good = check(policy(config.recycling)); !good) return good;
+  if (const auto known = limit_is_known(config.recycling); !known) return known;
   const LimitSettings given = limits(config.recycling);
   if (given.base == LimitSettings::Base::given && given.hard_bytes && *given.hard_bytes <= given.base_bytes)
     return Error{"--hard-limit must be above --memory-limit"};

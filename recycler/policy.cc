@@ -15,7 +15,7 @@ Result<void> check(const RecyclePolicy& policy) {
   for (const Urgency urgent : {Urgency::hard_limit, Urgency::pressure})
     if (policy.rules(urgent).cooldown > cooldown)
       return Error{
-          "--urgent-cooldown (1s unless given) is longer than --cooldown: what is urgent must not wait longer; "
+          "--urgent-cooldown is longer than --cooldown: what is urgent must not wait longer; "
           "lower it too"};
   if (policy.limit.jitter < 0 || policy.limit.jitter >= 1) return Error{"--limit-jitter: from 0% to less than 100%"};
   if (policy.sample_near <= Duration::zero()) return Error{"--sample-near: more than 0"};

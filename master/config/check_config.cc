@@ -90,13 +90,18 @@ Result<void> check_config(const Config& config, const Settings& settings) {
 std::vector<std::string> warnings_about(const Config& config, const Settings& settings) {
   std::vector<std::string> warnings;
   const auto has_no_effect = [&](std::string_view name, const std::string& why) {
-    if (settings.contains(name)) warnings.push_back(origin_of(settings, name) + " has no effect: " + why);
+    const auto setting = settings.find(name);
+    if (setting == settings.end() || setting->second.values == std::vector{std::string(find_flag(name)->default_text)})
+      return;  // or it says what holds anyway, as --print-config does
+    warnings.push_back(origin_of(settings, name) + " has no effect: " + why);
   };
   if (config.app.kind == AppKind::command) {
     for (const auto name : {"python", "preload", "post-fork", "reload-low-memory", "worker-class", "threads",
                             "keep-alive", "access-logfile", "forwarded-allow-ips", "root-path", "certfile", "keyfile",
                             "server-option", "request-timeout"})
       has_no_effect(name, "a command is started as it is");
+    for (const auto name : {"max-requests", "max-requests-jitter", "busy-rps", "alarm-requests-p10", "alarm-window"})
+      has_no_effect(name, "nobody counts the requests of a command");
   } else {
     has_no_effect("ready-delay", "an app says itself when it is ready");
   }
@@ -106,9 +111,10 @@ std::vector<std::string> warnings_about(const Config& config, const Settings& se
   if (config.recycling.memory_limit == MemoryLimit::off)
     for (const auto name : {"limit-jitter", "limit-spread", "hard-limit", "min-runway", "runway"})
       has_no_effect(name, "there is no --memory-limit");
-  if (config.recycling.max_requests == 0) has_no_effect("max-requests-jitter", "there is no --max-requests");
+  if (config.recycling.max_requests == 0 && config.app.kind != AppKind::command)
+    has_no_effect("max-requests-jitter", "there is no --max-requests");
   if (!config.recycling.max_lifetime) has_no_effect("max-lifetime-jitter", "there is no --max-lifetime");
-  if (config.recycling.max_requests > 0 && !settings.contains("recycle-rate"))
+  if (config.recycling.max_requests > 0 && config.app.kind != AppKind::command && !settings.contains("recycle-rate"))
     warnings.push_back(origin_of(settings, "max-requests") +
                        ": of each worker at most one replacement an hour, and one in --cooldown of all: set "
                        "--recycle-rate and --cooldown to how often it is meant");

@@ -112,7 +112,8 @@ struct RecyclingConfig {
   unsigned max_requests = 0, max_requests_jitter = 0;  // zero: off
   std::optional<milliseconds> max_lifetime;            // none: off
   milliseconds max_lifetime_jitter{};
-  milliseconds sample_near{}, sample_far{}, cooldown{}, urgent_cooldown{}, defer_max{};
+  milliseconds sample_near{}, sample_far{}, cooldown{}, defer_max{};
+  std::optional<milliseconds> urgent_cooldown;     // none: 1 s, or the cooldown where that is less
   std::optional<double> busy_requests_per_second;  // none: off
   ReplaceRule replace = ReplaceRule::automatic;
   unsigned alarm_requests_p10 = 0, alarm_window = 0;

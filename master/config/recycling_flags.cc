@@ -80,8 +80,12 @@ std::vector<Flag> when_to_replace() {
        time(part, &Part::max_lifetime_jitter, 0ms, 10000h)},
       {"cooldown", 0, "TIME", "120s", group, "between two replacements that are not urgent",
        time(part, &Part::cooldown, 0ms, 24h)},
-      {"urgent-cooldown", 0, "TIME", "1s", group, "before one over its hard limit, or under pressure",
-       time(part, &Part::urgent_cooldown, 0ms, 24h)},
+      {"urgent-cooldown", 0, "TIME", "", group,
+       "before one over its hard limit, or under pressure (default: 1s, or --cooldown where that is less)",
+       reads(FlagShape::time, part, &Part::urgent_cooldown,
+             [](std::string_view text) {
+               return parse_time(text, {0ms, 24h});
+             })},
       {"busy-rps", 0, "RATE", "off", group, "a worker with so many requests a second waits for a quiet moment",
        or_off(FlagShape::text, part, &Part::busy_requests_per_second, parse_rate)},
       {"defer-max", 0, "TIME", "60s", group, "how long it waits for that", time(part, &Part::defer_max, 0ms, 24h)},

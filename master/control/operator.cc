@@ -43,6 +43,7 @@ Result<unsigned> Operator::scale(const std::string& asked_by, unsigned workers) 
   else if (workers < fewest_workers) why = "moult keeps at least 1 worker: to have none, use 'moult stop'";
   else if (workers > most_workers)
     why = std::to_string(workers) + " workers are too many: moult runs at most " + std::to_string(most_workers);
+  else if (const auto affordable = parts_.affordable(workers); !affordable) why = affordable.error().message;
   if (!why.empty()) {
     refuse(asked_by, why);
     return Error{why};

@@ -20,6 +20,7 @@ struct OperatorParts {
   std::function<Result<unsigned>(std::optional<unsigned> slot)> recycle;  // none: all
   std::function<Result<void>()> room_for_a_reload;
   std::function<unsigned()> wanted;
+  std::function<Result<void>(unsigned workers)> affordable;  // could any of so many be replaced, as --min-healthy is?
   std::function<Mode()> mode;
   std::function<void()> reopen_worker_logs;  // tells the workers
   std::function<void()> reopen_logs;         // our own

@@ -53,6 +53,7 @@ class ChannelLink final : public WorkerLink {
   void signal(int signal_number) override;
   void reopen_logs() override;
   pid_t pid() const override { return pid_; }
+  bool is_ready() const { return ready_said_; }
   const ScoreboardMemory* scoreboard() const override { return scoreboard_ ? &*scoreboard_ : nullptr; }
   std::optional<MonotonicTime> heartbeat() const override;
 

@@ -109,8 +109,10 @@ std::unique_ptr<WorkerLink> ForkServers::launch(const Spawn& spawn, const LinkEv
 std::optional<Exit> ForkServers::start(const Spawn& spawn, ChannelLink& link) {
   ForkServer* server = find(spawn.generation);
   if (!server || !server->loaded()) return launch_failure("fork", 0, "its generation has no fork server");
-  const auto awaited = std::ranges::count_if(launched_, [](const auto& each) { return each.second.link->pid() == 0; });
-  if (!room_for_a_launch(static_cast<std::size_t>(awaited))) return launch_failure("open files", EMFILE);
+  std::size_t promised = 0;
+  for (const auto& [id, each] : launched_)
+    if (id != spawn.id) promised += (each.link->pid() == 0) + !each.link->is_ready();
+  if (!room_for_a_launch(promised)) return launch_failure("open files", EMFILE);
   auto pair = Channel::pair();
   if (!pair) return launch_failure("socketpair", pair.error().code);
   auto board = ScoreboardMemory::create();

@@ -39,6 +39,7 @@ class NotifyLink final : public WorkerLink {
   void signal(int signal_number) override;
   void reopen_logs() override {}  // most programs die of SIGUSR1
   pid_t pid() const override { return pid_; }
+  bool is_ready() const { return ready_said_; }
   const ScoreboardMemory* scoreboard() const override { return nullptr; }
   std::optional<MonotonicTime> heartbeat() const override { return watchdog_at_; }
 

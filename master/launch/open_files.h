@@ -19,6 +19,7 @@ void open_standard_descriptors();
 inline constexpr rlim_t descriptors_for_a_launch = 8;
 // For a fork server that loads (about ten), a few control and admin clients, a log that is reopened.
 inline constexpr rlim_t descriptors_kept_free = 16;
-// `promised`: descriptors that launches under way will still take (a pidfd each, once their pid is known).
+// `promised`: descriptors that launches under way will still take: a pidfd each, once their pid is known, and the statm
+// that is opened at READY.
 bool room_for_a_launch(std::size_t promised = 0);
 }  // namespace moult

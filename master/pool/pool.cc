@@ -177,7 +177,8 @@ void absorb(Pool& pool, const PoolEvent& event, const PoolPolicy& policy, Monoto
                  },
                  [&](const WorkerGone& e) { on_gone(pool, e, policy, now, actions); },
                  [&](const Judged& e) {
-                   if (Worker* w = find(pool, e.id)) w->decision = e.decision;
+                   for (const Verdict& each : e.verdicts)
+                     if (Worker* w = find(pool, each.worker)) w->decision = each.decision;
                  },
                  [&](const GateAnswered& e) { on_answer(pool, e, policy, now); },
                  [&](TimePassed) {},

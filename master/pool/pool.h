@@ -118,9 +118,12 @@ struct WorkerGone {
   // The machine had no room for it (descriptors, memory, processes): that says nothing about the code.
   bool for_want_of_room = false;
 };
-struct Judged {
-  WorkerId id;
+struct Verdict {
+  WorkerId worker;
   Decision decision;
+};
+struct Judged {
+  std::vector<Verdict> verdicts;  // of one look at all that were due: one step, however many they are
 };
 struct GateAnswered {
   AskId ask;

@@ -8,6 +8,12 @@
 #include "master/pool/trouble.h"
 namespace moult {
 namespace {
+bool says_the_same(const Decision& before, const Decision& now) {
+  if (std::holds_alternative<Keep>(before) && std::holds_alternative<Keep>(now)) return true;
+  const auto *held = std::get_if<Hold>(&before), *holds = std::get_if<Hold>(&now);
+  return held && holds && held->why == holds->why && held->until == holds->until;
+}
+
 int number_of(Signal signal) {
   switch (signal) {
     case Signal::abort: return SIGABRT;
@@ -94,12 +100,13 @@ void Supervisor::hung(WorkerId id, const std::string& why) {
   pool_.post(WorkerHung{id});
 }
 
-// Each look at each worker passes here: what changes nothing costs no step of the pool.
-void Supervisor::judge(WorkerId id, const Decision& decision) {
-  const Worker* worker = find(pool_.state(), id);
-  if (!worker) return;
-  if (std::holds_alternative<Keep>(decision) && std::holds_alternative<Keep>(worker->decision)) return;
-  pool_.post(Judged{id, decision});
+// Each look passes here: what changes nothing costs no step of the pool.
+void Supervisor::judge(std::vector<Verdict> verdicts) {
+  std::erase_if(verdicts, [&](const Verdict& each) {
+    const Worker* worker = find(pool_.state(), each.worker);
+    return !worker || says_the_same(worker->decision, each.decision);
+  });
+  if (!verdicts.empty()) pool_.post(Judged{std::move(verdicts)});
 }
 
 void Supervisor::headroom(Headroom headroom) {
@@ -213,8 +220,11 @@ void Supervisor::retire(const SendRetire& order) {
 // Its answer may take as long as a boot may: so long a turn may be open.
 void Supervisor::ask_gate(const AskGate& question) {
   const auto answered = [this, ask = question.ask](const GateAnswer& answer) {
-    if (const auto* granted = std::get_if<Granted>(&answer)) asked_.at(ask).granted = *granted;
+    const auto* granted = std::get_if<Granted>(&answer);
+    const bool is_refused = !granted;
+    if (granted) asked_.at(ask).granted = *granted;
     pool_.post(GateAnswered{ask, answer});
+    if (is_refused) asked_.erase(ask);  // the pool gives back what it was granted, and has nothing here
   };
   const Budget budget{now() + policy_.pool.timeouts.boot};
   asked_[question.ask].grant = gate_.acquire(question.ask, question.urgency, budget, answered);

@@ -80,7 +80,7 @@ class Supervisor {
   void stop();                                                      // graceful; again: no effect
   void stop_quickly();
   void hung(WorkerId, const std::string& why);
-  void judge(WorkerId, const Decision&);  // the recycler's word: a level, overwritten by the next
+  void judge(std::vector<Verdict>);  // the recycler's word: a level, overwritten by the next
   void headroom(Headroom);
   void listeners_closed();
 

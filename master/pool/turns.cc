@@ -70,7 +70,9 @@ bool over(Pool& pool, Turn& turn, const PoolPolicy& policy, MonotonicTime now, A
     case TurnStage::asking:
     case TurnStage::granted: {
       const Worker* outgoing = find(pool, turn.outgoing);
-      const bool moot = !outgoing || outgoing->state != WorkerState::serving || rank(pool, *outgoing) < turn.rank;
+      // What the gate was asked for is a recycle: that its worker has old code as well does not keep it.
+      const auto now_is = [&] { return turn.rank == Rank::deploy ? rank(pool, *outgoing) : recycle_rank(*outgoing); };
+      const bool moot = !outgoing || outgoing->state != WorkerState::serving || now_is() < turn.rank;
       return moot || pool.goal.mode != Mode::serve || !launchable(pool, pool.goal.candidate);
     }
     case TurnStage::replacing: return replaced(pool, turn, policy, now, actions);
@@ -89,14 +91,15 @@ bool at_peace(const Pool& pool, MonotonicTime now) {
 }
 
 // The rank with which this worker's turn may begin now.
-Rank ripe(Pool& pool, const Worker& w, MonotonicTime now) {
+Rank ripe(Pool& pool, const Worker& w, bool peace, MonotonicTime now) {
   if (w.state != WorkerState::serving || !wanted(pool, w) || pool.slots[*w.slot].retry_at > now) return Rank::none;
   const Turn* own = turn_of(pool, *w.slot);
   if (own && own->stage != TurnStage::asking) return Rank::none;
   Rank best = rank(pool, w);
   const bool gate_closed = question(best) && best <= pool.refused.rank && now < pool.refused.retry_at;
   if (gate_closed) best = stale(pool, w) ? Rank::deploy : Rank::none;
-  const bool may_begin = urgent(best) ? another_may_retire(pool) : at_peace(pool, now);
+  if (best == Rank::none) return best;
+  const bool may_begin = urgent(best) ? another_may_retire(pool) : peace;
   return may_begin ? best : Rank::none;
 }
 
@@ -126,10 +129,11 @@ void settle_turns(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actio
 void choose_turn(Pool& pool, MonotonicTime now, Actions& actions) {
   if (pool.goal.mode != Mode::serve || !launchable(pool, pool.goal.candidate)) return;
   if (std::ranges::find(pool.turns, TurnStage::granted, &Turn::stage) != pool.turns.end()) return;
+  const bool peace = at_peace(pool, now);
   const Worker* chosen = nullptr;
   Rank best = Rank::none;
   for (const Worker& w : pool.workers)
-    if (const Rank each = ripe(pool, w, now); each > best) {
+    if (const Rank each = ripe(pool, w, peace, now); each > best) {
       chosen = &w;
       best = each;
     }

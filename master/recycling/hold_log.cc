@@ -11,8 +11,14 @@ Evidence evidence_of(const Decision& decision) {
                     decision);
 }
 
+bool is_being_replaced(const Pool& pool, const Worker& worker) {
+  return std::ranges::any_of(pool.turns, [&](const Turn& turn) {
+    return turn.outgoing == worker.id && turn.stage == TurnStage::replacing && turn.order == Order::successor_first;
+  });
+}
+
 std::optional<HeldBack> hold_of(const Pool& pool, const Worker& worker, MonotonicTime now) {
-  if (worker.state != WorkerState::serving) return std::nullopt;
+  if (worker.state != WorkerState::serving || is_being_replaced(pool, worker)) return std::nullopt;
   if (const auto* hold = std::get_if<Hold>(&worker.decision)) return HeldBack{hold->why, hold->until};
   return held_back(pool, worker, now);
 }
@@ -34,11 +40,11 @@ std::vector<HoldChange> HoldLog::update(const Pool& pool, MonotonicTime now) {
       continue;
     }
     changes.push_back({worker, held.now.why, std::nullopt, {}, now - held.since});
-    keep(worker, held, now);
+    if (!held.was_taken) keep(worker, held, now);
     it = holding_.erase(it);
   }
   for (const auto& [worker, hold] : holds) {
-    const auto [known, is_new] = holding_.try_emplace(worker, Holding{hold, now});
+    const auto [known, is_new] = holding_.try_emplace(worker, Holding{hold, now, false});
     known->second.now = hold;
     if (is_new) changes.push_back({worker, hold.why, hold, evidence_of(find(pool, worker)->decision), {}});
   }
@@ -58,7 +64,8 @@ std::optional<HeldFor> HoldLog::end(WorkerId worker, MonotonicTime now) {
 }
 
 std::vector<HeldFor> HoldLog::take(WorkerId worker, MonotonicTime now) {
-  if (const auto held = holding_.find(worker); held != holding_.end()) keep(worker, held->second, now);
+  if (const auto held = holding_.find(worker); held != holding_.end() && !std::exchange(held->second.was_taken, true))
+    keep(worker, held->second, now);
   const auto past = past_.extract(worker);
   return past ? past.mapped() : std::vector<HeldFor>();
 }

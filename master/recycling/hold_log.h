@@ -35,6 +35,7 @@ class HoldLog {
   struct Holding {
     HeldBack now;
     MonotonicTime since;
+    bool was_taken = false;  // it is among those that take() gave
   };
   void keep(WorkerId, const Holding&, MonotonicTime now);
   std::map<WorkerId, Holding> holding_;

@@ -1,5 +1,11 @@
 #include "master/recycling/limits.h"
 namespace moult {
+namespace {
+std::string joined(const std::string& first, const std::string& second) {
+  return first.empty() ? second : first + "; " + second;
+}
+}  // namespace
+
 LimitPolicy Limits::policy_of(std::uint64_t base_bytes) const {
   LimitPolicy policy = limit_policy(base_bytes);
   policy.jitter = settings_.jitter;
@@ -36,7 +42,7 @@ Result<DrawFrom> Limits::on_trial(const Newborn& newborn, const Surroundings& ar
   known_[newborn.generation] = known;
   if (!range->raised) return DrawFrom{*range, *note};
   known_[newborn.generation].said_raised = true;
-  return DrawFrom{*range, raised_text(*known.policy, *range, newborn.rss_bytes)};
+  return DrawFrom{*range, joined(*note, raised_text(*known.policy, *range, newborn.rss_bytes))};
 }
 
 DrawFrom Limits::proven(const Newborn& newborn, const Surroundings& around) {
@@ -48,7 +54,7 @@ DrawFrom Limits::proven(const Newborn& newborn, const Surroundings& around) {
   LimitRange range = raised_limit_range(*known.policy, newborn.rss_bytes);
   if (range.raised && !known.said_raised) {
     known.said_raised = true;
-    note += (note.empty() ? "" : "; ") + raised_text(*known.policy, range, newborn.rss_bytes);
+    note = joined(note, raised_text(*known.policy, range, newborn.rss_bytes));
   }
   if (known.settled.bytes && known.policy->base_bytes > 0)
     range = settled_limit_range(range, *known.policy, *known.settled.bytes);

@@ -4,6 +4,11 @@
 
 #include "master/pool/pool_parts.h"
 namespace moult {
+namespace {
+constexpr std::uint64_t shortage = 4;           // a quarter of --min-headroom: a choice, well before the end
+constexpr std::size_t most_weighed_a_look = 4;  // some 10 ms for processes of 300 MB
+}  // namespace
+
 MemoryWatch::MemoryWatch(uv_loop_t* loop, const MemoryWatchOptions& options, Supervisor& supervisor,
                          std::vector<RecycleObserver*> observers)
     : loop_(loop),
@@ -31,7 +36,7 @@ MemoryWatch::MemoryWatch(uv_loop_t* loop, const MemoryWatchOptions& options, Sup
 // --- a worker is ready
 
 Result<void> MemoryWatch::admit(const Worker& worker, pid_t pid, Supervisor::Trial trial) {
-  WatchedWorker newcomer(worker.generation, pid);
+  WatchedWorker newcomer(worker.generation, pid, known_private_bytes(worker.generation));
   const Newborn born{worker.generation, newcomer.rss_at_ready_bytes(), newcomer.boot_private_bytes()};
   DrawFrom drawn;
   if (trial == Supervisor::Trial::first_of_its_code) {
@@ -41,6 +46,10 @@ Result<void> MemoryWatch::admit(const Worker& worker, pid_t pid, Supervisor::Tri
   } else {
     drawn = limits_.proven(born, surroundings());
   }
+  if (newcomer.trouble())
+    tell([&](RecycleObserver& o) {
+      o.recycling_note(LogLevel::warning, "a worker is not weighed for now: " + newcomer.trouble()->message);
+    });
   const LogLevel level = drawn.range.raised ? LogLevel::warning : LogLevel::info;
   if (!drawn.note.empty()) tell([&](RecycleObserver& o) { o.recycling_note(level, drawn.note); });
   newcomer.begin(make_record(worker.id, born.rss_bytes, drawn.range, options_.policy, random_, now()));
@@ -48,6 +57,32 @@ Result<void> MemoryWatch::admit(const Worker& worker, pid_t pid, Supervisor::Tri
   watched_.insert_or_assign(worker.id, std::move(newcomer));
   arm();
   return {};
+}
+
+// When the last of it is gone, reading smaps_rollup of a process that waits for memory takes up to seconds, in which
+// our loop would stand still.
+bool MemoryWatch::memory_is_short() const {
+  return pressure_.headroom_bytes() < pressure_.min_headroom_bytes() / shortage;
+}
+
+// Who writes to pages that it shares (as Python does when it only reads) takes memory that its RSS does not show. So
+// when pressure is near, workers are weighed one after the other, each at most once in --sample-far.
+void MemoryWatch::weigh_anew(MonotonicTime at) {
+  if (memory_is_short() || pressure_.headroom_bytes() / 2 >= pressure_.min_headroom_bytes()) return;
+  std::vector<WatchedWorker*> due;
+  for (auto& [id, watched] : watched_)
+    if (at - watched.weighed_at() >= options_.policy.sample_far) due.push_back(&watched);
+  const std::size_t count = std::min(due.size(), most_weighed_a_look);
+  std::ranges::partial_sort(due, due.begin() + static_cast<std::ptrdiff_t>(count), {}, &WatchedWorker::weighed_at);
+  for (std::size_t i = 0; i < count; ++i) due[i]->weigh(at);
+}
+
+// When memory is short: what another worker of this code had of its own when it was ready, if one is known.
+std::optional<std::uint64_t> MemoryWatch::known_private_bytes(Generation generation) const {
+  if (!memory_is_short()) return std::nullopt;
+  for (const auto& [id, watched] : watched_)
+    if (watched.generation() == generation) return watched.boot_private_bytes();
+  return 0;
 }
 
 Surroundings MemoryWatch::surroundings() const {
@@ -71,25 +106,29 @@ void MemoryWatch::look() {
   // Who frees most must be known as it is now: the one that has just taken the memory was last seen before it did.
   const bool all = pressure_.is_on(options_.policy, being_freed_bytes());
   const Pool& pool = supervisor_.pool();
-  std::vector<WorkerId> looked_at;  // telling changes the pool
+  std::vector<WorkerId> looked_at;
   for (auto& [id, watched] : watched_) {
     const WorkerLink* link = supervisor_.link(id);
     if (!link || (watched.next_look > due && !all)) continue;
-    watched.look(*link, options_.policy, at);
-    settle(watched, at);
+    watched.look(*link, options_.policy, memory_is_short() ? Depth::shallow : Depth::as_needed, at);
+    if (!memory_is_short()) settle(watched, at);
     looked_at.push_back(id);
   }
+  weigh_anew(at);
   const InstanceReading instance = read_instance(at);
   for (const Worker& worker : pool.workers) {
     const bool is_victim = instance.pressure && instance.pressure->victim == worker.id;
     const bool was_victim = recycle_rank(worker) == Rank::pressure;
     if (is_victim || was_victim) looked_at.push_back(worker.id);
   }
+  std::vector<Verdict> verdicts;
   for (const WorkerId id : looked_at) {
     const Worker* worker = find(pool, id);
     const auto watched = watched_.find(id);
-    if (worker && watched != watched_.end()) judge(*worker, watched->second, instance, at);
+    if (!worker || watched == watched_.end() || worker->state != WorkerState::serving) continue;
+    verdicts.push_back({id, judge(*worker, watched->second, instance, at)});
   }
+  supervisor_.judge(std::move(verdicts));
   tell_headroom();
   arm();
 }
@@ -111,14 +150,13 @@ void MemoryWatch::settle(WatchedWorker& watched, MonotonicTime at) {
   if (!is_first) least->second = std::min(least->second, settled->private_bytes);
 }
 
-void MemoryWatch::judge(const Worker& worker, WatchedWorker& watched, const InstanceReading& instance,
-                        MonotonicTime at) {
-  if (worker.state != WorkerState::serving) return;
+Decision MemoryWatch::judge(const Worker& worker, WatchedWorker& watched, const InstanceReading& instance,
+                            MonotonicTime at) {
   InstanceReading reading = instance;
   if (recycles_.in_hand(worker.id)) reading.last_recycle_at.reset();  // the cooldown that it began is for the others
-  const Decision decision = decide(watched.record(), reading, options_.policy, at);
+  Decision decision = decide(watched.record(), reading, options_.policy, at);
   if (const auto* hold = std::get_if<Hold>(&decision)) watched.next_look = std::min(watched.next_look, hold->until);
-  supervisor_.judge(worker.id, decision);
+  return decision;
 }
 
 // In the next turn of the loop: we may be inside a step of the pool.
@@ -191,10 +229,10 @@ std::uint64_t MemoryWatch::own_bytes() const {
 
 // Memory was given back: who was to go before that has to be judged anew, before anybody acts on it.
 void MemoryWatch::judge_pressure_anew() {
-  std::vector<WorkerId> judged;  // telling changes the pool
+  std::vector<Verdict> verdicts;
   for (const Worker& worker : supervisor_.pool().workers)
-    if (recycle_rank(worker) == Rank::pressure) judged.push_back(worker.id);
-  for (const WorkerId id : judged) supervisor_.judge(id, Keep{});
+    if (recycle_rank(worker) == Rank::pressure) verdicts.push_back({worker.id, Keep{}});
+  supervisor_.judge(std::move(verdicts));
   judge_all_soon();
 }
 
@@ -204,7 +242,7 @@ void MemoryWatch::recycle_begun(const Worker& worker, pid_t pid, const BeginRecy
   recycles_.begun(worker, pid, recycle, granted, holds_.take(worker.id, now()), now());
   const auto watched = watched_.find(worker.id);
   if (recycle.why.cause == Cause::pressure && watched != watched_.end())
-    pressure_.recycle_begun(recycle.why.evidence.needs_bytes, own_bytes() - watched->second.private_bytes(),
+    pressure_.recycle_begun(worker.id, recycle.why.evidence.needs_bytes, own_bytes() - watched->second.private_bytes(),
                             successor_bytes(watched->second));
   const WorkerName name{worker.slot, pid, worker.generation};
   tell([&](RecycleObserver& o) { o.recycle_begun(name, recycle.why, granted); });
@@ -214,7 +252,9 @@ void MemoryWatch::recycle_begun(const Worker& worker, pid_t pid, const BeginRecy
 void MemoryWatch::worker_retiring(const Worker& worker, pid_t) {
   const auto watched = watched_.find(worker.id);
   if (watched == watched_.end() || !recycles_.in_hand(worker.id)) return;
-  const AlarmChange change = recycles_.retiring(worker, requests_of(worker.id), watched->second.private_bytes(), now());
+  if (!wanted(supervisor_.pool(), worker)) return;  // a stop, or fewer workers: it would go without its recycle, too
+  const AlarmChange change = recycles_.retiring(worker, counted_requests(*supervisor_.link(worker.id)),
+                                                watched->second.private_bytes(), now());
   if (change != AlarmChange::none)
     tell([&](RecycleObserver& o) { o.alarm_changed(change, figures(recycles_.lifetimes())); });
 }
@@ -233,8 +273,8 @@ void MemoryWatch::worker_gone(const Worker& worker, const Exit& exit) {
   const auto record = recycles_.gone(worker, exit, requests_of(worker.id), now());
   if (record) tell([&](RecycleObserver& o) { o.recycled(*record); });
   watched_.erase(worker.id);
-  if (cause == Cause::pressure) pressure_.victim_gone(now());
-  judge_pressure_anew();
+  if (cause == Cause::pressure) pressure_.victim_gone(worker.id, now());
+  memory_came_free_ = true;  // the pool does not know of its end yet
 }
 
 void MemoryWatch::generation_proven(Generation generation) {
@@ -243,6 +283,7 @@ void MemoryWatch::generation_proven(Generation generation) {
 }
 
 void MemoryWatch::pool_settled(const Pool& pool) {
+  if (std::exchange(memory_came_free_, false)) judge_pressure_anew();
   recycles_.forget_abandoned(pool);
   for (const HoldChange& change : holds_.update(pool, now())) {
     const Worker* worker = find(pool, change.worker);

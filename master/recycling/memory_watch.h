@@ -19,7 +19,7 @@ namespace moult {
 enum class Replace { by_headroom, successor_first, in_place };  // --replace
 
 struct MemoryWatchOptions {
-  RecyclePolicy policy;  // its limit and min_headroom_bytes are filled from the two below
+  RecyclePolicy policy;  // min_headroom_bytes is filled from the one below; of its limit the jitter alone is read
   LimitSettings limits;
   MinHeadroom min_headroom;
   Replace replace = Replace::by_headroom;
@@ -64,7 +64,10 @@ class MemoryWatch : public WorkerObserver {
  private:
   Result<void> admit(const Worker&, pid_t, Supervisor::Trial);
   void look();
-  void judge(const Worker&, WatchedWorker&, const InstanceReading&, MonotonicTime now);
+  Decision judge(const Worker&, WatchedWorker&, const InstanceReading&, MonotonicTime now);
+  bool memory_is_short() const;
+  void weigh_anew(MonotonicTime now);
+  std::optional<std::uint64_t> known_private_bytes(Generation) const;
   void judge_all_soon();
   void tell_headroom();
   void arm();
@@ -94,6 +97,7 @@ class MemoryWatch : public WorkerObserver {
   Recycles recycles_;
   HoldLog holds_;
   std::map<WorkerId, WatchedWorker> watched_;
+  bool memory_came_free_ = false;  // somebody is gone: judge pressure anew, once the pool knows it
   std::map<Generation, std::uint64_t> settled_private_bytes_;  // the least that a settled worker held of its own
   UvHandle<uv_timer_t> timer_;
 };

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "base/machine.h"
 namespace moult {
 namespace {
+constexpr Duration pressure_window = std::chrono::seconds(2);  // the kernel tells of it once in so long (arm_pressure)
+
 double falling(std::uint64_t before, std::uint64_t after, Duration since) {
   const double seconds = std::chrono::duration<double>(since).count();
   return after < before && seconds > 0 ? static_cast<double>(before - after) / seconds : 0;
@@ -31,8 +35,11 @@ void PressureWatch::arm(uv_loop_t* loop) {
   poll_->data = this;
   const auto fired = [](uv_poll_t* poll, int status, int) {
     auto& watch = *static_cast<PressureWatch*>(poll->data);
-    if (status == 0) return watch.calls_.stalled();
-    uv_poll_stop(poll);  // the cgroup is gone
+    const MonotonicTime at = monotonic_now(poll->loop);
+    const bool again = watch.stalled_at_ && at - *watch.stalled_at_ < pressure_window / 2;
+    watch.stalled_at_ = at;
+    if (status != 0 || again) return (void)uv_poll_stop(poll);  // once a window, unless the cgroup is gone
+    watch.calls_.stalled();
   };
   uv_poll_start(poll_.get(), UV_PRIORITIZED, fired);
 }
@@ -44,6 +51,7 @@ void PressureWatch::look(Duration at_most, MonotonicTime now) {
   if (seen) {
     falls_bytes_per_second_ = last_ ? falling(last_->headroom_bytes, seen->headroom_bytes, since) : 0;
     last_ = *std::move(seen);
+    limit_bytes_ = last_->limit_bytes;
     said_unreadable_ = false;
     return;
   }
@@ -77,26 +85,33 @@ std::optional<Pressure> PressureWatch::judge(const Workers& workers, RecyclePoli
   policy.min_headroom_bytes = last_ ? min_headroom_bytes() : 0;
   const HeadroomLook look{headroom_bytes(), workers.being_freed_bytes};
   const bool pressure = is_on(policy, workers.being_freed_bytes);
-  judge_last_recycle(workers, pressure, now);
+  judge_recycles(workers, pressure, now);
   return pressure ? choose_victim(look, workers.footprints(), history_, policy, now) : std::nullopt;
 }
 
-void PressureWatch::recycle_begun(std::uint64_t needs_bytes, std::uint64_t own_bytes, std::uint64_t successor_bytes) {
-  last_recycle_ = LastRecycle{needs_bytes, {headroom_bytes(), own_bytes, successor_bytes}, std::nullopt};
+void PressureWatch::recycle_begun(WorkerId victim, std::uint64_t needs_bytes, std::uint64_t own_bytes,
+                                  std::uint64_t successor_bytes) {
+  to_be_judged_[victim] = {needs_bytes, {headroom_bytes(), own_bytes, successor_bytes}, std::nullopt};
 }
 
-void PressureWatch::victim_gone(MonotonicTime now) {
-  if (last_recycle_) last_recycle_->gone_at = now;
+void PressureWatch::victim_gone(WorkerId victim, MonotonicTime now) {
+  if (const auto found = to_be_judged_.find(victim); found != to_be_judged_.end()) found->second.gone_at = now;
   look(Duration::zero(), now);
 }
 
-void PressureWatch::judge_last_recycle(const Workers& workers, bool pressure, MonotonicTime now) {
-  if (!last_ || !last_recycle_ || !last_recycle_->gone_at) return;
-  if (!pressure && now - *last_recycle_->gone_at < of_use_after) return;
-  const LastRecycle recycle = *std::exchange(last_recycle_, std::nullopt);
-  const std::uint64_t freed = freed_bytes(recycle.before, last_->headroom_bytes, workers.own_bytes());
-  const MonotonicTime stopped_before = history_.stopped_until;
-  history_ = after_pressure_recycle(history_, freed, recycle.needs_bytes, now);
-  if (history_.stopped_until != stopped_before) calls_.futile(history_.stopped_until - now);
+void PressureWatch::judge_recycles(const Workers& workers, bool pressure, MonotonicTime now) {
+  if (!last_) return;
+  for (auto each = to_be_judged_.begin(); each != to_be_judged_.end();) {
+    const PastRecycle recycle = each->second;
+    if (!recycle.gone_at || (!pressure && now - *recycle.gone_at < of_use_after)) {
+      ++each;
+      continue;
+    }
+    each = to_be_judged_.erase(each);
+    const std::uint64_t freed = freed_bytes(recycle.before, last_->headroom_bytes, workers.own_bytes());
+    const MonotonicTime stopped_before = history_.stopped_until;
+    history_ = after_pressure_recycle(history_, freed, recycle.needs_bytes, now);
+    if (history_.stopped_until != stopped_before) calls_.futile(history_.stopped_until - now);
+  }
 }
 }  // namespace moult

@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ class PressureWatch {
   void look(Duration at_most, MonotonicTime now);
   // When to look again: by how fast the headroom falls, as for a worker near its limit.
   MonotonicTime next_look(const RecyclePolicy&) const;
-  std::uint64_t limit_bytes() const { return last_ ? last_->limit_bytes : no_limit; }
+  std::uint64_t limit_bytes() const { return limit_bytes_; }  // as last read
   std::uint64_t headroom_bytes() const { return last_ ? last_->headroom_bytes : no_limit; }
   std::uint64_t min_headroom_bytes() const;
 
@@ -52,28 +53,31 @@ class PressureWatch {
   // A pressure recycle, from its beginning (`own_bytes` without the victim's) to the victim's end. Whether it was of
   // use shows when there is pressure again, or none for a while: what our workers took meanwhile, as their RSS tells,
   // is not its fault; what somebody else took, or what a successor copied of the shared pages, is what makes it futile.
-  void recycle_begun(std::uint64_t needs_bytes, std::uint64_t own_bytes, std::uint64_t successor_bytes);
-  void victim_gone(MonotonicTime now);
+  void recycle_begun(WorkerId victim, std::uint64_t needs_bytes, std::uint64_t own_bytes,
+                     std::uint64_t successor_bytes);
+  void victim_gone(WorkerId, MonotonicTime now);
 
  private:
-  struct LastRecycle {
+  struct PastRecycle {
     std::uint64_t needs_bytes;
     RecycleBefore before;
     std::optional<MonotonicTime> gone_at;
   };
   void arm(uv_loop_t*);
-  void judge_last_recycle(const Workers&, bool pressure, MonotonicTime now);
+  void judge_recycles(const Workers&, bool pressure, MonotonicTime now);
 
   InstanceMemory memory_;
   MinHeadroom min_headroom_;
   Calls calls_;
   std::optional<MemoryLook> last_;
+  std::uint64_t limit_bytes_ = no_limit;
   MonotonicTime looked_at_{};
   double falls_bytes_per_second_ = 0;
   bool said_unreadable_ = false;
   PressureHistory history_;
-  std::optional<LastRecycle> last_recycle_;
+  std::map<WorkerId, PastRecycle> to_be_judged_;  // by victim; one that drains may be followed by another
   UniqueFd psi_;
+  std::optional<MonotonicTime> stalled_at_;
   UvHandle<uv_poll_t> poll_;
 };
 }  // namespace moult

@@ -6,13 +6,15 @@
 #include "worker/fork_protocol.h"
 namespace moult {
 namespace {
+constexpr int sigterm = 15;  // the same everywhere; its header has more than numbers
+
 DrainOutcome outcome(WorkerState last, const Exit& exit) {
   switch (last) {
     case WorkerState::booting:
     case WorkerState::spare:
     case WorkerState::serving:
     case WorkerState::retiring:
-      if (exit.signal) return DrainOutcome::killed;
+      if (exit.signal && exit.signal != sigterm) return DrainOutcome::killed;  // SIGTERM: how a command is told to go
       return exit.status == exit_with_requests_cut ? DrainOutcome::deadline : DrainOutcome::clean;
     case WorkerState::terminating: return DrainOutcome::deadline;
     case WorkerState::aborting:
@@ -27,7 +29,9 @@ bool more_urgent(const Decision& latest, const Recycle& than) {
   return recycle && recycle->urgency > than.urgency;
 }
 
-Duration longer(Duration known, Duration since) { return known > Duration::zero() ? known + since : Duration{}; }
+Duration over(std::uint64_t limit_bytes, const Evidence& known, Duration lasted, Duration since) {
+  return known.rss_bytes >= limit_bytes ? lasted + since : Duration{};
+}
 }  // namespace
 
 const char* name(DrainOutcome outcome) {
@@ -52,7 +56,7 @@ void Recycles::begun(const Worker& worker, pid_t pid, const BeginRecycle& recycl
   last_at_ = now;
 }
 
-AlarmChange Recycles::retiring(const Worker& worker, std::uint64_t requests, std::uint64_t freed_bytes,
+AlarmChange Recycles::retiring(const Worker& worker, std::optional<std::uint64_t> requests, std::uint64_t freed_bytes,
                                MonotonicTime now) {
   const auto found = in_hand_.find(worker.id);
   if (found == in_hand_.end()) return AlarmChange::none;
@@ -62,12 +66,13 @@ AlarmChange Recycles::retiring(const Worker& worker, std::uint64_t requests, std
     decided_at = now;
   }
   const Evidence& known = record.why.evidence;
-  record.over_limit = longer(known.over_limit, now - decided_at);
-  record.over_hard = longer(known.over_hard, now - decided_at);
+  record.over_limit = over(known.limit_bytes, known, known.over_limit, now - decided_at);
+  record.over_hard = over(known.hard_limit_bytes, known, known.over_hard, now - decided_at);
   record.lifetime = known.lifetime + (now - decided_at);
   record.freed_bytes = freed_bytes;
   retired_at = now;
-  auto step = record_life(std::move(lifetimes_), record.why.cause, {requests, record.lifetime}, alarm_);
+  if (!requests) return AlarmChange::none;
+  auto step = record_life(std::move(lifetimes_), record.why.cause, {*requests, record.lifetime}, alarm_);
   lifetimes_ = std::move(step.lifetimes);
   return step.change;
 }

@@ -13,7 +13,9 @@ class Recycles {
 
   void begun(const Worker&, pid_t, const BeginRecycle&, const Granted&, std::vector<HeldFor> holds, MonotonicTime now);
   // RETIRE was sent: to somebody whose recycle is in hand, or to anyone. `freed_bytes`: what is its own.
-  AlarmChange retiring(const Worker&, std::uint64_t requests, std::uint64_t freed_bytes, MonotonicTime now);
+  // Of one that counts no requests (none), nothing is learnt of how long workers live.
+  AlarmChange retiring(const Worker&, std::optional<std::uint64_t> requests, std::uint64_t freed_bytes,
+                       MonotonicTime now);
   // A turn that ended without a RETIRE was no recycle: called after each step of the pool.
   void forget_abandoned(const Pool&);
   // None: it was not recycled.

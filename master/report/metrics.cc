@@ -8,8 +8,6 @@
 #include "master/report/event.h"
 namespace moult {
 namespace {
-using prometheus::Labels;
-
 // A worker that lives for fewer requests than the alarm's default of 400 has its own buckets.
 const prometheus::Histogram::BucketBoundaries request_buckets{10,   50,    100,   200,    400,    1000,
                                                               3000, 10000, 30000, 100000, 1000000};

@@ -7,7 +7,8 @@ import pytest
 
 from harness import fetch, holds_for
 from recycling import memory_cgroup  # noqa: F401
-from recycling import (LIMIT, OVER_HARD_LIMIT, OVER_LIMIT, UNHURRIED, Neighbour, Run, paced, seconds_between)
+from recycling import (LIMIT, MEGABYTE, OVER_HARD_LIMIT, OVER_LIMIT, UNHURRIED, Neighbour, Run, paced, rss_bytes,
+                       seconds_between)
 
 
 def held_in(line: dict, reason: str) -> float:
@@ -219,6 +220,23 @@ def test_a_neighbour_that_fills_the_cgroup_costs_two_recycles_at_most(start, scr
     ended = run.wait_events("hold_ended", reason="nothing_to_free", pid=started["pid"])[0]
     assert ended["held_seconds"] >= 1
     assert len(run.serve(3)) == 3 and cgroup.oom_kills() == 0
+
+
+def test_pages_that_a_worker_has_copied_count_as_what_its_exit_frees(start, scratch, memory_cgroup):  # noqa: F811
+    cgroup = memory_cgroup(600)
+    run = Run(start, scratch, settings=NARROW, wrapper=cgroup.inside(), env={"SHARED_OBJECTS": "1500000"})
+    run.serve()
+    room = run.moult.status()["recycler"]["headroom_bytes"] // MEGABYTE - 100
+    neighbour = Neighbour(cgroup)
+    try:
+        neighbour.take(room - 30)
+        weighed = rss_bytes(run.pid_of(0))
+        run.moult.fetch("/touch")  # reference counts are written: its RSS hardly changes, and the memory is gone
+        line = run.the_recycle()
+    finally:
+        neighbour.end()
+    assert line["reason"] == "pressure" and line["rss_bytes"] < weighed + 20e6
+    assert line["frees_bytes"] >= line["needs_bytes"]
 
 
 FUTILE = [*NARROW, "--min-headroom", "250MB"]

@@ -56,6 +56,12 @@ TEST_F(OperatorTest, ScalesBetweenOneAndTheMostWorkers) {
   EXPECT_THAT(recorded.asked, ElementsAre("scale 1", "scale 300", "scale 1000"));
 }
 
+TEST_F(OperatorTest, DoesNotScaleToANumberOfWhichNobodyCouldBeReplaced) {
+  recorded.affordable = Error{"--min-healthy 60%: too few would serve"};
+  EXPECT_THAT(wishes.scale("a test", 2).error().message, HasSubstr("--min-healthy"));
+  EXPECT_THAT(recorded.asked, IsEmpty());
+}
+
 TEST_F(OperatorTest, TakesOneAwayDownToOneAndAddsOneUpToTheMost) {
   recorded.wanted = 2;
   EXPECT_EQ(*wishes.one_less("SIGTTOU"), 1u);

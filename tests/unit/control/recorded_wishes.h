@@ -11,7 +11,7 @@ struct RecordedWishes {
   std::vector<std::function<void(const ReloadOutcome&)>> reloads;  // those in hand
   unsigned wanted = 3;
   Mode mode = Mode::serve;
-  Result<void> room;
+  Result<void> room, affordable;
   std::string status = R"({"name":"web","wanted":3})";
 
   OperatorParts parts() {
@@ -27,6 +27,7 @@ struct RecordedWishes {
     };
     parts.room_for_a_reload = [this] { return room; };
     parts.wanted = [this] { return wanted; };
+    parts.affordable = [this](unsigned) { return affordable; };
     parts.mode = [this] { return mode; };
     parts.reopen_worker_logs = [this] { asked.push_back("reopen the workers' logs"); };
     parts.reopen_logs = [this] { asked.push_back("reopen our logs"); };

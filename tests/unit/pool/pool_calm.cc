@@ -39,7 +39,7 @@ class Calm {
     }
     const Worker& w = pool_.workers[below(static_cast<unsigned>(pool_.workers.size()))];
     const Urgency urgency = wishes_ == Wishes::routine ? Urgency::routine : static_cast<Urgency>(below(3));
-    post(Judged{w.id, Recycle{Cause::limit, urgency, {}}});
+    post(Judged{{{w.id, Recycle{Cause::limit, urgency, {}}}}});
   }
   void perform(const PoolAction& action) {
     const auto at = [&](unsigned most) { return now_ + 1ms * (1 + below(most)); };

@@ -29,7 +29,7 @@ void calm(World& w) {
   const Generation newest{w.generation};
   w.bad.erase(newest.value);
   w.run_for(600s);
-  for (const Worker& worker : std::vector<Worker>(w.pool.workers)) w.post(Judged{worker.id, Keep{}});
+  for (const Worker& worker : std::vector<Worker>(w.pool.workers)) w.post(Judged{{{worker.id, Keep{}}}});
   w.run_for(600s);
   unsigned serving = 0, spare = 0;
   for (const Worker& worker : w.pool.workers) {

@@ -116,13 +116,13 @@ struct World {
     if (pool.workers.empty()) return;
     const WorkerId id = pool.workers[below(static_cast<unsigned>(pool.workers.size()))].id;
     const Decision recycle = Recycle{Cause::limit, static_cast<Urgency>(below(3)), {}};
-    post(Judged{id, below(4) ? recycle : Decision(Keep{})});
+    post(Judged{{{id, below(4) ? recycle : Decision(Keep{})}}});
   }
   // Everybody's memory runs away: judged again and again, while turns and drains are under way.
   void flood() {
     for (int i = 0; i < 10; ++i) {
       for (const Worker& w : std::vector<Worker>(pool.workers))
-        post(Judged{w.id, Recycle{Cause::hard_limit, below(4) ? Urgency::hard_limit : Urgency::routine, {}}});
+        post(Judged{{{w.id, Recycle{Cause::hard_limit, below(4) ? Urgency::hard_limit : Urgency::routine, {}}}}});
       run_for(up_to(1s));
     }
   }

@@ -46,8 +46,18 @@ struct ScriptedLauncher final : Launcher {
   pid_t fork_server_pid(Generation) const override { return 0; }
 };
 
-struct GrantsAll final : Gate {
-  std::unique_ptr<Grant> acquire(AskId, Urgency, Budget, std::function<void(GateAnswer)>) override { return nullptr; }
+struct CountedGrant final : Grant {
+  unsigned& count;
+  explicit CountedGrant(unsigned& living) : count(living) { ++count; }
+  ~CountedGrant() override { --count; }
+};
+struct ScriptedGate final : Gate {
+  std::function<void(GateAnswer)> answer;  // to the last question
+  unsigned living = 0;
+  std::unique_ptr<Grant> acquire(AskId, Urgency, Budget, std::function<void(GateAnswer)> answered) override {
+    answer = std::move(answered);
+    return std::make_unique<CountedGrant>(living);
+  }
 };
 
 struct Notes final : WorkerObserver {
@@ -85,7 +95,7 @@ class SupervisorTest : public testing::Test {
   uv_loop_t loop;
   SupervisorPolicy policy{{{60s, 30s, 10s}, 2, {1s, 30s}, 10s, 0s}, {{1s, 30s}, 10s, 5, BeforeReload::keep_the_old}, 1};
   ScriptedLauncher launcher;
-  GrantsAll gate;
+  ScriptedGate gate;
   Notes notes;
   std::optional<int> exit_code;
   std::unique_ptr<Supervisor> supervisor;
@@ -115,6 +125,18 @@ TEST_F(SupervisorTest, WorkersThatNeverGetReadyEndItWithExit3) {
   exits(2, 0);
   EXPECT_EQ(exit_code, 3);
   EXPECT_EQ(supervisor->describe().boot_error, "exited with status 0");
+}
+
+TEST_F(SupervisorTest, NothingIsKeptOfAQuestionThatWasRefused) {
+  serve(2);
+  for (int i = 0; i < 5; ++i) {
+    supervisor->judge({{{1}, Recycle{Cause::hard_limit, Urgency::hard_limit, {}}}});
+    ASSERT_EQ(gate.living, 1u);
+    const auto answer = gate.answer;
+    answer(Refused{Refusal::below_minimum, 0s});
+    supervisor->judge({{{1}, Keep{}}});
+  }
+  EXPECT_EQ(gate.living, 0u);
 }
 
 TEST_F(SupervisorTest, ACrashedWorkerIsReplacedAndItsCauseIsShown) {

@@ -96,6 +96,15 @@ TEST_F(HoldLogTest, AddsUpWhatHeldOneWorkerByReason) {
   EXPECT_EQ(held[0].lasted, 3s);
 }
 
+TEST_F(HoldLogTest, WhatWasTakenIsNotGivenAgain) {
+  judge(Hold{HoldReason::cooldown, at(9s), {}});
+  holds.update(pool, at(1s));
+  EXPECT_EQ(holds.take({1}, at(3s)).size(), 1u);
+  judge(Keep{});
+  EXPECT_EQ(holds.update(pool, at(4s)).size(), 1u) << "its end is told all the same";
+  EXPECT_TRUE(holds.take({1}, at(5s)).empty());
+}
+
 TEST_F(HoldLogTest, ForgetsThoseWhoAreGone) {
   judge(Hold{HoldReason::cooldown, at(9s), {}});
   holds.update(pool, at(1s));

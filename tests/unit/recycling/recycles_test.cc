@@ -13,6 +13,9 @@ Worker serving(std::uint64_t id) { return {{id}, 0u, {1}, WorkerState::serving, 
 
 Recycle because(Cause cause, Urgency urgency) {
   Evidence evidence;
+  evidence.limit_bytes = 100'000'000;
+  evidence.hard_limit_bytes = 130'000'000;
+  evidence.rss_bytes = urgency == Urgency::hard_limit ? evidence.hard_limit_bytes : evidence.limit_bytes;
   evidence.over_limit = 2s;
   evidence.over_hard = urgency == Urgency::hard_limit ? Duration(50ms) : Duration{};
   evidence.lifetime = 100s;
@@ -61,6 +64,32 @@ TEST_F(RecyclesTest, ThatBecameUrgentIsToldAsItWasAtTheEnd) {
   const auto record = recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(2s));
   EXPECT_EQ(record->why.cause, Cause::hard_limit);
   EXPECT_EQ(record->over_hard, 50ms);
+}
+
+TEST_F(RecyclesTest, WhoIsSeenOverItsHardLimitForTheFirstTimeIsOverItUntilItIsToldToGo) {
+  Recycle first_seen = because(Cause::hard_limit, Urgency::hard_limit);
+  first_seen.evidence.over_limit = first_seen.evidence.over_hard = 0s;
+  begin(worker, at(0s), first_seen);
+  recycles.retiring(worker, 1, 0, at(5s));  // its successor booted
+  const auto record = recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(6s));
+  EXPECT_EQ(record->over_hard, 5s);
+  EXPECT_EQ(record->over_limit, 5s);
+}
+
+TEST_F(RecyclesTest, OfOneThatCountsNoRequestsNothingIsLearntOfLifetimes) {
+  for (std::uint64_t id = 1; id <= 20; ++id) {
+    Worker each = serving(id);
+    begin(each, at(id * 10s));
+    EXPECT_EQ(recycles.retiring(each, std::nullopt, 0, at(id * 10s)), AlarmChange::none);
+    EXPECT_TRUE(recycles.gone(each, Exit{.pid = 77, .status = 0}, 0, at(id * 10s + 1s)));
+  }
+}
+
+TEST_F(RecyclesTest, ACommandThatEndsBySigtermEndedAsItWasTold) {
+  begin(worker, at(0s));
+  recycles.retiring(worker, std::nullopt, 0, at(0s));
+  worker.state = WorkerState::retiring;
+  EXPECT_EQ(recycles.gone(worker, Exit{.pid = 77, .signal = 15}, 0, at(1s))->drain, DrainOutcome::clean);
 }
 
 TEST_F(RecyclesTest, TellsHowItWasEnded) {
