@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/machine.h"
+#include "base/budget_timer.h"
 #include "lease/ledger.h"
 namespace moult {
 namespace {
@@ -94,9 +94,8 @@ class LocalGate::LocalGrant final : public Grant {
         budget_(budget),
         asked_at_(monotonic_now(book_->loop())),
         answered_(std::move(answered)),
-        timer_(make_timer(book_->loop(), this)) {
-    uv_timer_start(
-        timer_.get(), [](uv_timer_t* t) { static_cast<LocalGrant*>(t->data)->ask(); }, 0, 0);
+        timer_(book_->loop(), [this] { token_ ? renew() : ask(); }) {
+    timer_.at_end_of({asked_at_});
   }
   ~LocalGrant() override {
     if (token_) book_->release(*token_);
@@ -115,12 +114,17 @@ class LocalGate::LocalGrant final : public Grant {
   }
   void hold(std::uint64_t token) {
     token_ = token;
-    const auto third = std::chrono::duration_cast<std::chrono::milliseconds>(book_->policy().ttl / 3).count();
-    const auto period = static_cast<std::uint64_t>(std::max<std::int64_t>(third, 1));
-    uv_timer_start(
-        timer_.get(), [](uv_timer_t* t) { static_cast<LocalGrant*>(t->data)->renew(); }, period, period);
+    wait_to_renew();
   }
-  void renew() { book_->renew(*token_); }
+  void renew() {
+    book_->renew(*token_);
+    wait_to_renew();
+  }
+  // Within what the lease has left. (A time to live has at least a second: the wait fits.)
+  void wait_to_renew() {
+    const Duration ttl = book_->policy().ttl;
+    (void)timer_.after(ttl / 3, {monotonic_now(book_->loop()) + ttl});
+  }
 
   std::shared_ptr<Book> book_;
   AskId operation_;
@@ -129,7 +133,7 @@ class LocalGate::LocalGrant final : public Grant {
   MonotonicTime asked_at_;
   std::function<void(GateAnswer)> answered_;
   std::optional<std::uint64_t> token_;
-  UvHandle<uv_timer_t> timer_;
+  BudgetTimer timer_;
 };
 
 LocalGate::LocalGate(uv_loop_t* loop, const FleetPolicy& policy, std::string instance,
