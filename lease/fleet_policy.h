@@ -1,6 +1,7 @@
 #pragma once
 // What the fleet may afford: the settings of the ledger, the same in every instance of a fleet. Pure.
 #include <chrono>
+#include <string>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -14,6 +15,7 @@ struct FleetPolicy {
   RatePer rate_per = RatePer::worker;
   unsigned burst = 2;                     // --recycle-burst; urgent ones may overdraw by as much again
   unsigned minimum_healthy_percent = 50;  // --min-healthy
+  bool operator==(const FleetPolicy&) const = default;
 };
 
 inline constexpr Duration heartbeat_every = std::chrono::seconds(5);
@@ -30,4 +32,8 @@ inline constexpr unsigned most_instances = 4096;  // one more: the longest unhea
 // fleet in full health could keep while one of its workers is replaced in place. `fleet_workers` is what is known at
 // the start: this instance's workers, more where a store has told of others. A single worker is replaced by overlap.
 Result<void> check(const FleetPolicy&, unsigned fleet_workers);
+
+// "--lease-permits 2 (the fleet: 1), --recycle-burst 4 (the fleet: 2)": what an instance runs with and is not judged
+// by. Empty: it agrees.
+std::string settings_that_differ(const FleetPolicy& its, const FleetPolicy& ruling);
 }  // namespace moult

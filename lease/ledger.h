@@ -10,6 +10,8 @@
 // Bucket:   routine needs a whole token, urgent may go down to -burst. Debit (ungated, after the fact) goes deeper.
 // Minimum:  those that serve over those that are wanted, fleet-wide, after this one. An instance that says nothing
 //           more counts as wanted and not healthy, until it is forgotten; one asleep or stopped says wanted 0.
+// Settings: whoever asks offers what it runs with. The newest master's are kept, and all are judged by them, until its
+//           instance is forgotten.
 // A clock that was set back never prolongs anything: what lies in the future is moved to now, leases to one TTL.
 #include <cstdint>
 #include <string>
@@ -17,13 +19,14 @@
 #include <vector>
 
 #include "lease/fleet_policy.h"
+#include "lease/fleet_view.h"
 #include "lease/gate.h"
 namespace moult {
-using StoreTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
-
+// An `end` is by the ledger's clock. What arrives then or later was given up by its asker: nothing is taken or kept.
 struct Heartbeat {
   std::string instance;
   unsigned wanted, healthy;
+  StoreTime end = StoreTime::max();  // not looked at where it comes with an Acquire
 };
 // Idempotent by (holder, operation): a reply that was lost and is asked for again is not a second lease.
 struct Acquire {
@@ -48,44 +51,35 @@ struct Withdraw {
   std::string holder;
   AskId operation;
 };
+// Idempotent while an instance has one in hand at a time: a known instance's last operation is not debited again.
 struct Debit {
   unsigned recycles;  // that went ahead ungated
+  std::string instance = {};
+  AskId operation = {};  // zero: not remembered
+  StoreTime end = StoreTime::max();
 };
-using LedgerRequest = std::variant<Acquire, Renew, Release, Withdraw, Debit, Heartbeat>;
-struct Done {};
-using LedgerAnswer = std::variant<Granted, Refused, Done>;  // Renew: Done, or Refused late: it is lost
+struct Look {};  // changes nothing
+using LedgerRequest = std::variant<Acquire, Renew, Release, Withdraw, Debit, Heartbeat, Look>;
+struct Done {
+  bool operator==(const Done&) const = default;
+};
+// Acquire: Granted or Refused. Renew: Done, or Refused late: it is lost. Look: the view.
+// Release, Withdraw: Done. Debit, Heartbeat: Done, or Refused late.
+using LedgerAnswer = std::variant<Granted, Refused, Done, FleetView>;
 
-struct Permit {
-  std::string holder;
-  AskId operation;
-  std::uint64_t token;
-  std::string instance;
-  unsigned cost;
-  StoreTime granted_at, expires_at;
-};
-struct FleetMember {
-  std::string name;
-  unsigned wanted, healthy;
-  StoreTime heard_at;
-};
 // What a rate of one an hour gives in a microsecond is one credit, so that whole rates are counted exactly.
 inline constexpr double credit_per_token = 3.6e9;
 struct Ledger {
+  FleetSettings ruling;
   double credit = 0;
   StoreTime refilled_at{};  // zero: a new ledger, whose bucket is full
   std::uint64_t last_fencing_token = 0;
   std::vector<Permit> permits;         // at most `permits`, and a few urgent ones of their own holders
-  std::vector<FleetMember> instances;  // at most most_instances
+  std::vector<FleetMember> instances;  // at most most_instances; in no order that matters
 };
 struct LedgerStep {
   Ledger ledger;
   LedgerAnswer answer;
 };
-LedgerStep apply(Ledger, const LedgerRequest&, const FleetPolicy&, StoreTime now);
-
-struct FleetHealth {
-  unsigned wanted = 0, healthy = 0;
-};
-FleetHealth fleet_health(const Ledger&, StoreTime now);     // with what was granted since the last heartbeats
-double tokens_per_hour(const Ledger&, const FleetPolicy&);  // the rate for the whole fleet
+LedgerStep apply(Ledger, const LedgerRequest&, const FleetSettings& offered, StoreTime now);
 }  // namespace moult

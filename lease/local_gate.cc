@@ -23,20 +23,20 @@ unsigned replacement_cost(const Capacity& capacity, Urgency urgency) {
 class LocalGate::Book {
  public:
   Book(uv_loop_t* loop, const FleetPolicy& policy, std::string instance, std::function<Capacity()> capacity)
-      : loop_(loop), policy_(policy), instance_(std::move(instance)), capacity_(std::move(capacity)) {}
+      : loop_(loop), settings_{policy, std::move(instance), time()}, capacity_(std::move(capacity)) {}
 
   uv_loop_t* loop() const { return loop_; }
-  const FleetPolicy& policy() const { return policy_; }
+  const FleetPolicy& policy() const { return settings_.policy; }
   void close() { capacity_ = nullptr; }
   bool closed() const { return !capacity_; }
 
   GateAnswer ask(AskId operation, Urgency urgency, Budget budget) {
     const Capacity capacity = capacity_();
     const LedgerAnswer said = apply(Acquire{operation,
-                                            instance_,
+                                            settings_.of,
                                             urgency,
                                             store_time(budget.end),
-                                            {instance_, capacity.wanted, capacity.healthy},
+                                            {settings_.of, capacity.wanted, capacity.healthy},
                                             replacement_cost(capacity, urgency)});
     const auto* refused = std::get_if<Refused>(&said);
     if (!refused) {
@@ -51,32 +51,25 @@ class LocalGate::Book {
     ++ungated_;
     return Granted{0, false, {}};
   }
-  // Heard from with each, so that a lease of hours leaves no instance forgotten, whose tokens would be nobody's.
-  void renew(std::uint64_t token) {
-    if (!closed()) {
-      const Capacity capacity = capacity_();
-      apply(Heartbeat{instance_, capacity.wanted, capacity.healthy});
-    }
-    apply(Renew{instance_, token});
-  }
-  void release(std::uint64_t token) { apply(Release{instance_, token}); }
+  void renew(std::uint64_t token) { apply(Renew{settings_.of, token}); }
+  void release(std::uint64_t token) { apply(Release{settings_.of, token}); }
 
   GateDescription describe() const {
-    const LedgerStep now = moult::apply(ledger_, Debit{0}, policy_, time());  // a look: nothing is taken or kept
-    return {"local", !now.ledger.permits.empty(), now.ledger.credit / credit_per_token, refusals_, granted_, ungated_};
+    const FleetView seen = look();
+    return {"local", !seen.permits.empty(), seen.tokens, refusals_, granted_, ungated_};
   }
+  FleetView look() const { return std::get<FleetView>(moult::apply(ledger_, Look{}, settings_, time()).answer); }
 
  private:
   StoreTime time() const { return store_time(monotonic_now(loop_)); }
   LedgerAnswer apply(const LedgerRequest& request) {
-    LedgerStep step = moult::apply(std::move(ledger_), request, policy_, time());
+    LedgerStep step = moult::apply(std::move(ledger_), request, settings_, time());
     ledger_ = std::move(step.ledger);
     return std::move(step.answer);
   }
 
   uv_loop_t* loop_;
-  FleetPolicy policy_;
-  std::string instance_;
+  FleetSettings settings_;
   std::function<Capacity()> capacity_;
   Ledger ledger_;
   std::array<std::uint64_t, 5> refusals_{};
@@ -148,4 +141,5 @@ std::unique_ptr<Grant> LocalGate::acquire(AskId operation, Urgency urgency, Budg
 }
 
 GateDescription LocalGate::describe() const { return book_->describe(); }
+FleetView LocalGate::look() const { return book_->look(); }
 }  // namespace moult

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "lease/fleet_policy.h"
+#include "lease/fleet_view.h"
 #include "lease/gate.h"
 namespace moult {
 // What this instance has to serve with, at this moment.
@@ -41,6 +42,7 @@ class LocalGate final : public Gate {
   // A Grant may outlive the gate, but not the loop; a question outliving it is never answered.
   std::unique_ptr<Grant> acquire(AskId operation, Urgency, Budget, std::function<void(GateAnswer)> answered) override;
   GateDescription describe() const;
+  FleetView look() const;
 
  private:
   class Book;

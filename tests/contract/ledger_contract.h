@@ -12,7 +12,7 @@ namespace moult {
 class LedgerSubject {
  public:
   virtual ~LedgerSubject() = default;
-  virtual LedgerAnswer ask(const LedgerRequest&, const FleetPolicy&, StoreTime now) = 0;
+  virtual LedgerAnswer ask(const LedgerRequest&, const FleetSettings& offered, StoreTime now) = 0;
   virtual void forget_everything() = 0;  // a store that was restarted without persistence
 };
 struct LedgerForm {
@@ -22,8 +22,8 @@ struct LedgerForm {
 
 class LedgerInProcess : public LedgerSubject {
  public:
-  LedgerAnswer ask(const LedgerRequest& request, const FleetPolicy& policy, StoreTime now) override {
-    LedgerStep step = apply(std::move(ledger), request, policy, now);
+  LedgerAnswer ask(const LedgerRequest& request, const FleetSettings& offered, StoreTime now) override {
+    LedgerStep step = apply(std::move(ledger), request, offered, now);
     ledger = std::move(step.ledger);
     return step.answer;
   }
@@ -38,12 +38,13 @@ inline std::vector<LedgerForm> ledger_forms() {
 // What a test says: a fleet of instances of four workers, each instance its own holder.
 class LedgerContract : public testing::TestWithParam<LedgerForm> {
  protected:
-  LedgerAnswer ask(const LedgerRequest& request) { return subject->ask(request, policy, now); }
+  LedgerAnswer ask(const LedgerRequest& request) { return subject->ask(request, {policy}, now); }
   // Every question of a test is a new operation, unless it names one.
   LedgerAnswer acquire(const std::string& who, Urgency urgency = Urgency::routine, AskId operation = {}) {
     if (!operation) operation = AskId{++operations};
     return ask(Acquire{operation, who, urgency, now + budget, {who, 4, 4}, cost});
   }
+  FleetView look() { return std::get<FleetView>(ask(Look{})); }
   LedgerAnswer heartbeat(const std::string& who, unsigned wanted, unsigned healthy) {
     return ask(Heartbeat{who, wanted, healthy});
   }

@@ -43,7 +43,7 @@ class Fleet {
  private:
   unsigned below(unsigned n) { return static_cast<unsigned>(random_.next() % n); }
   std::string somebody() { return std::string(1, static_cast<char>('a' + below(5))); }
-  LedgerAnswer ask(const LedgerRequest& request) { return ledger_.ask(request, policy_, now_); }
+  LedgerAnswer ask(const LedgerRequest& request) { return ledger_.ask(request, {policy_}, now_); }
 
   void say_health() {
     const std::string who = somebody();
