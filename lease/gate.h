@@ -24,10 +24,12 @@ struct Granted {
   std::uint64_t fencing_token;  // rises with every grant; zero: ungated
   bool gated;                   // false: it went ahead without the budget, and was debited
   Duration waited;              // from the question to the answer
+  bool operator==(const Granted&) const = default;
 };
 struct Refused {
   Refusal why;
   Duration retry_after;  // sooner is useless; a hint, not a promise
+  bool operator==(const Refused&) const = default;
 };
 using GateAnswer = std::variant<Granted, Refused>;
 

@@ -1,5 +1,5 @@
 #pragma once
-// One suite for every form of the ledger. A form is a LedgerSubject; ledger_subjects() names them all.
+// One suite for every form of the ledger. A form is a LedgerSubject; ledger_forms() names them all.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -8,13 +8,9 @@
 #include <vector>
 
 #include "lease/ledger.h"
+#include "tests/contract/ledger_in_redis.h"
+#include "tests/contract/ledger_subject.h"
 namespace moult {
-class LedgerSubject {
- public:
-  virtual ~LedgerSubject() = default;
-  virtual LedgerAnswer ask(const LedgerRequest&, const FleetSettings& offered, StoreTime now) = 0;
-  virtual void forget_everything() = 0;  // a store that was restarted without persistence
-};
 struct LedgerForm {
   std::string name;
   std::function<std::unique_ptr<LedgerSubject>()> make;
@@ -32,7 +28,8 @@ class LedgerInProcess : public LedgerSubject {
 };
 
 inline std::vector<LedgerForm> ledger_forms() {
-  return {{"InProcess", [] { return std::make_unique<LedgerInProcess>(); }}};
+  return {{"InProcess", [] { return std::make_unique<LedgerInProcess>(); }},
+          {"InRedis", [] { return std::make_unique<LedgerInRedis>(); }}};
 }
 
 // What a test says: a fleet of instances of four workers, each instance its own holder.

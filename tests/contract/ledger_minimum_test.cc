@@ -119,5 +119,14 @@ TEST_P(LedgerMinimum, TheTableOfInstancesIsBoundedAndForgetsTheLongestUnheard) {
   for (unsigned i = 1; i < most_instances; ++i) heartbeat("i" + std::to_string(i), 0, 0);
   EXPECT_TRUE(granted(acquire_with(4, 4)));  // takes the place of "first", with which 3 of 1004 would serve
 }
+
+TEST_P(LedgerMinimum, OneThatVanishedAndThenGivesUpItsPlaceIsNotMissedTwice) {
+  heartbeat("first", 1000, 1000);
+  now += 15s;
+  for (unsigned i = 1; i < most_instances; ++i) heartbeat("i" + std::to_string(i), 0, 0);
+  EXPECT_EQ(look().health, (FleetHealth{1000, 0}));
+  EXPECT_TRUE(granted(acquire_with(4, 4)));
+  EXPECT_EQ(look().health, (FleetHealth{4, 3}));
+}
 }  // namespace
 }  // namespace moult

@@ -1,0 +1,50 @@
+#pragma once
+// The ledger as a script in a real store. The test says what time it is, by another first line in front of the same
+// rules; the store is one for all tests of a process.
+#include <stdexcept>
+#include <string>
+
+#include "lease/ledger_script.h"
+#include "tests/contract/ledger_subject.h"
+#include "tests/contract/redis_server.h"
+namespace moult {
+class LedgerInRedis : public LedgerSubject {
+ public:
+  static constexpr const char* fleet = "a test's";
+
+  LedgerInRedis() : client_(server().socket()) {
+    forget_everything();
+    client_.ask({"SCRIPT", "LOAD", script().text});
+  }
+  LedgerAnswer ask(const LedgerRequest& request, const FleetSettings& offered, StoreTime now) override {
+    send(request, offered, now);
+    return receive(request, now);
+  }
+  void forget_everything() override { client_.ask({"FLUSHALL"}); }
+
+  // For many questions at once.
+  void send(const LedgerRequest& request, const FleetSettings& offered, StoreTime now) {
+    auto words = ledger_call("EVALSHA", script().sha1, fleet, request, offered);
+    words.push_back(std::to_string(now.time_since_epoch().count()));
+    client_.send(words);
+  }
+  LedgerAnswer receive(const LedgerRequest& request, StoreTime now) {
+    const auto read = read_ledger_reply(client_.receive(), request);
+    if (!read) throw std::runtime_error(read.error().message);
+    if (read->now != now) throw std::runtime_error("the store told another time");
+    return read->answer;
+  }
+  RedisClient& client() { return client_; }
+
+ private:
+  static RedisServer& server() {
+    static RedisServer one;
+    return one;
+  }
+  static const LedgerScript& script() {
+    static const LedgerScript told = script_with("local now = tonumber(table.remove(ARGV))\n");
+    return told;
+  }
+  RedisClient client_;
+};
+}  // namespace moult
