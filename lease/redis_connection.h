@@ -83,8 +83,9 @@ class RedisConnection {
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
 
-  // `done` is never called from inside. The words are made when they are written, anew for each asking, in the clock of
-  // the store that will read them: so an end in ARGV is right also after a fail-over.
+  // `done` is never called from inside. The words are made when they are written (which may be at once), anew for each
+  // asking, in the clock of the store that will read them: so an end in ARGV is right also after a fail-over. Whoever
+  // makes them only makes them: no calls from there.
   [[nodiscard]] std::unique_ptr<RedisCall> call(std::function<RedisWords(const StoreClock&)> words, Budget, IfLost,
                                                 Done done);
   [[nodiscard]] std::unique_ptr<RedisCall> call(RedisWords words, Budget, IfLost, Done done);

@@ -37,10 +37,10 @@ std::optional<RedisRefusal> refusal_of(Greeting what, const RedisReply& reply) {
     if (const auto time = read_time(reply); !time) return RedisRefusal{Recourse::final, time.error().message};
     return std::nullopt;
   }
-  if (auto known = refusal_of(*error); known.recourse != Recourse::callers) {
-    if (what == Greeting::name) return std::nullopt;  // a name is a courtesy
-    return known;
-  }
+  auto known = refusal_of(*error);
+  const bool about_what = known.recourse == Recourse::callers || error->code == "NOPERM";
+  if (what == Greeting::name && about_what) return std::nullopt;  // a name is a courtesy
+  if (known.recourse != Recourse::callers) return known;
   switch (what) {
     case Greeting::login: return refused_login(*error);
     case Greeting::database:

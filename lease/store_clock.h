@@ -13,7 +13,7 @@ struct StoreClock {
   std::chrono::microseconds ahead{};  // the store's time since 1970 minus our monotonic time
 
   static StoreClock told(Time store, MonotonicTime heard) {
-    return {store.time_since_epoch() - std::chrono::floor<std::chrono::microseconds>(heard.time_since_epoch())};
+    return {store.time_since_epoch() - std::chrono::ceil<std::chrono::microseconds>(heard.time_since_epoch())};
   }
   // Later than the clock can count (a budget that never ends): as late as it can.
   Time at(MonotonicTime ours) const {

@@ -146,6 +146,12 @@ TEST(RedisGreeting, ARefusedLoginIsNeverQuotedFromTheStore) {
   EXPECT_THAT(refused->sentence, Not(HasSubstr("hunter2")));
 }
 
+TEST(RedisGreeting, ANameIsACourtesyButWhatIsWrongWithTheStoreIsNot) {
+  EXPECT_FALSE(refusal_of(Greeting::name, whole("-NOPERM this user has no permissions\r\n")));
+  EXPECT_FALSE(refusal_of(Greeting::name, whole("-ERR unknown command\r\n")));
+  EXPECT_EQ(refusal_of(Greeting::name, whole("-ERR max number of clients reached\r\n"))->recourse, Recourse::ask_again);
+}
+
 TEST(RedisGreeting, ATimeIsTwoNumbers) {
   EXPECT_EQ(read_time(whole("*2\r\n$10\r\n1700000000\r\n$6\r\n000042\r\n"))->time_since_epoch().count(),
             1'700'000'000'000'042);
