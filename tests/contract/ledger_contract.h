@@ -29,7 +29,8 @@ class LedgerInProcess : public LedgerSubject {
 
 inline std::vector<LedgerForm> ledger_forms() {
   return {{"InProcess", [] { return std::make_unique<LedgerInProcess>(); }},
-          {"InRedis", [] { return std::make_unique<LedgerInRedis>(); }}};
+          {"InRedis", [] { return std::make_unique<LedgerInRedis>(); }},
+          {"InValkey", [] { return std::make_unique<LedgerInRedis>(valkey_server()); }}};
 }
 
 // What a test says: a fleet of instances of four workers, each instance its own holder.

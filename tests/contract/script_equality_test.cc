@@ -144,8 +144,8 @@ void compare(LedgerInRedis& store, const Asked& asked) {
   ASSERT_EQ(kept.count, asked.count);
 }
 
-void run(std::uint64_t seed, int questions, std::array<int, 12>& kinds) {
-  LedgerInRedis store;
+void run(const std::string& program, std::uint64_t seed, int questions, std::array<int, 12>& kinds) {
+  LedgerInRedis store(program);
   RandomQuestions random(seed);
   Ledger ledger;
   std::vector<Asked> under_way;
@@ -171,12 +171,16 @@ void run(std::uint64_t seed, int questions, std::array<int, 12>& kinds) {
   }
 }
 
-TEST(LedgerScriptAndRules, AgreeInEveryAnswerAndTheWholeStateOverAHundredThousandRandomQuestions) {
+class LedgerScriptAndRules : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Of, LedgerScriptAndRules, testing::Values("redis-server", valkey_server()),
+                         [](const auto& program) { return program.index == 0 ? "Redis" : "Valkey"; });
+
+TEST_P(LedgerScriptAndRules, AgreeInEveryAnswerAndTheWholeStateOverAHundredThousandRandomQuestions) {
   const auto began = std::chrono::steady_clock::now();
   std::array<int, 12> kinds{};
   for (std::uint64_t seed = 1; seed <= 200 && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    run(seed, 500, kinds);
+    run(GetParam(), seed, 500, kinds);
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   std::cout << "100,000 questions in " << took.count() << " s: " << kinds[0] << " granted, " << kinds[2] << " done, "
