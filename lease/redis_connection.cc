@@ -46,11 +46,12 @@ class RedisConnection::Core : public std::enable_shared_from_this<Core> {
   void connect();
   void write_waiting();
   void opened();
+  void closed(const Error&);
   void arrived(std::string_view bytes);
   void greeted(const RedisReply&);
   void ready();
   void answered(RedisReply);
-  void drop(const std::string& why, bool nobody_may_wait = false);
+  void drop(const std::string& why, bool final = false);
   void leave_stream();
   void time_passed();
   void in_trouble(const std::string& why);
@@ -121,14 +122,16 @@ void RedisConnection::Core::connect() {
   greeting_ = greeting(options_.address, options_.client_name);
   greeted_ = 0;
   heard_ = false;
-  stream_ = RedisStream::open(
-      loop_, options_.address, options_.tls, attempt,
-      {[this] { opened(); }, [this](std::string_view bytes) { arrived(bytes); },
-       [this](const Error& error) {
-         const bool mute = state_ == State::connecting && !heard_ && error.code == ECONNRESET;
-         const bool plain = options_.address.kind == RedisAddress::Kind::tcp;
-         drop(said(error.message + (mute && plain ? " without a word; does it want rediss://?" : "")));
-       }});
+  stream_ = RedisStream::open(loop_, options_.address, options_.tls, attempt,
+                              {[this] { opened(); }, [this](std::string_view bytes) { arrived(bytes); },
+                               [this](const Error& error) { closed(error); }});
+}
+
+void RedisConnection::Core::closed(const Error& error) {
+  const bool mute = state_ == State::connecting && !heard_ && error.code == ECONNRESET;
+  const bool plain = options_.address.kind == RedisAddress::Kind::tcp;
+  drop(said(error.message + (mute && plain ? " without a word; does it want rediss://?" : "")),
+       error.code == tls_refused);
 }
 
 void RedisConnection::Core::opened() {
@@ -193,12 +196,12 @@ void RedisConnection::Core::answered(RedisReply reply) {
   if (!shut_ && refusal.recourse == Recourse::reconnect) drop(refusal.sentence);
 }
 
-void RedisConnection::Core::drop(const std::string& why, bool nobody_may_wait) {
+void RedisConnection::Core::drop(const std::string& why, bool final) {
   leave_stream();
   in_trouble(why);
   attempts_ = failed(attempts_, {redis_first_wait, redis_longest_wait}, now(), random_);
   calls_.lost(why);
-  if (nobody_may_wait) calls_.fail_all_waiting(why);
+  if (final) calls_.fail_all_waiting(why);
   begin();
 }
 

@@ -80,7 +80,7 @@ Result<void> TlsSession::shake_hands() {
 Result<std::string> TlsSession::received(std::string_view bytes) {
   ERR_clear_error();
   if (!heard_ && !bytes.empty() && !could_be_tls(bytes.front()))
-    return Error{"the store does not speak TLS on this port; redis:// is without TLS"};
+    return Error{"the store does not speak TLS on this port; redis:// is without TLS", tls_refused};
   heard_ = heard_ || !bytes.empty();
   if (bytes.size() > INT_MAX ||
       BIO_write(SSL_get_rbio(session_), bytes.data(), static_cast<int>(bytes.size())) != static_cast<int>(bytes.size()))
@@ -129,21 +129,25 @@ Error TlsSession::failure(int result) const {
   const std::string certificate = "TLS: the store's certificate ";
   switch (verified) {
     case X509_V_OK: break;
-    case X509_V_ERR_CERT_HAS_EXPIRED: return Error{certificate + "has expired"};
-    case X509_V_ERR_CERT_NOT_YET_VALID: return Error{certificate + "is not valid yet; is the clock right?"};
+    case X509_V_ERR_CERT_HAS_EXPIRED: return Error{certificate + "has expired", tls_refused};
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return Error{certificate + "is not valid yet; is the clock right?", tls_refused};
     case X509_V_ERR_HOSTNAME_MISMATCH:
-    case X509_V_ERR_IP_ADDRESS_MISMATCH: return Error{certificate + "is for another host, not for " + host_};
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return Error{certificate + "is for another host, not for " + host_, tls_refused};
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
       return Error{certificate + "is signed by an authority that is not trusted here; " +
-                   (context_->own_authority() ? "is --fleet-ca the right one?" : "name it with --fleet-ca FILE")};
-    default: return Error{certificate + "is refused: " + X509_verify_cert_error_string(verified)};
+                       (context_->own_authority() ? "is --fleet-ca the right one?" : "name it with --fleet-ca FILE"),
+                   tls_refused};
+    default: return Error{certificate + "is refused: " + X509_verify_cert_error_string(verified), tls_refused};
   }
   if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED)
-    return Error{"TLS: the store wants a certificate of its clients, and moult has none; tls-auth-clients no there"};
+    return Error{"TLS: the store wants a certificate of its clients, and moult has none; tls-auth-clients no there",
+                 tls_refused};
   if (SSL_get_error(session_, result) == SSL_ERROR_SYSCALL) return Error{"TLS: the store ended it in the middle"};
   return Error{"TLS: " + last_reason()};
 }

@@ -1,6 +1,7 @@
 #pragma once
 // TLS to the store, over bytes: OpenSSL with memory BIOs, which never touches a socket. Used by RedisStream. The
 // store's certificate and its host name (or IP address) are always verified; there is no way to leave that out.
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ class TlsContext {
   ssl_ctx_st* context_;
   bool own_authority_;  // for the sentence about an unknown one
 };
+
+// The code of an error that stays until a person changes something: the certificate, the authority, the port.
+inline constexpr int tls_refused = EKEYREJECTED;
 
 // One connection's. What it wants on the wire lies in take_outgoing(), after each call.
 class TlsSession {
