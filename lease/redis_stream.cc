@@ -181,7 +181,7 @@ void RedisStream::read_more() {
       [](uv_stream_t* handle, ssize_t length, const uv_buf_t* buffer) {
         const auto self = of(handle)->shared_from_this();
         if (length > 0) self->received({buffer->base, static_cast<std::size_t>(length)});
-        else if (length == UV_EOF) self->fail(Error{"the store closed the connection", ECONNRESET});
+        else if (length == UV_EOF) self->ended();
         else if (length < 0) self->fail(uv_error("the connection was lost", static_cast<int>(length)));
       });
   if (error) fail(uv_error("cannot read", error));
@@ -196,6 +196,12 @@ void RedisStream::received(std::string_view bytes) {
   if (!plain) return fail(plain.error());
   if (!was_established && tls_->established()) opened();
   if (stage_ == Stage::open && !plain->empty()) events_.arrived(*plain);
+}
+
+void RedisStream::ended() {
+  const bool in_handshake = stage_ == Stage::shaking_hands;
+  const std::string where = in_handshake ? " in the TLS handshake; does it speak TLS on this port?" : "";
+  fail(Error{"the store closed the connection" + where, ECONNRESET});
 }
 
 void RedisStream::write(std::string_view bytes) {

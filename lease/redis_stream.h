@@ -60,6 +60,7 @@ class RedisStream : public std::enable_shared_from_this<RedisStream> {
   void start_tls();
   void read_more();
   void received(std::string_view bytes);
+  void ended();
   void opened();
   void flush();
   void send(std::string bytes);
