@@ -20,8 +20,8 @@
 --   debit      recycles instance operation end
 --   heartbeat  instance wanted healthy end
 --   look
--- Answers, each with the time and every number as text: {now, 'granted', token}, {now, 'refused', why, retry_after},
---   {now, 'done'}, {now, 'view', ...} as ledger_script.cc reads it.
+-- Answers, every number as text: {now, time to live of leases, credit, then
+--   'granted', token | 'refused', why, retry_after | 'done' | 'view', ... as ledger_reply.cc reads it}
 --
 -- Numbers are doubles: whole ones are exact to 2^53 (microseconds until the year 2255). Operations are kept as text.
 -- Cost: O(permits + members that are touched, by this question or by time) and about a dozen commands, with any number
@@ -275,14 +275,15 @@ local function objection(holder, routine, cost)
   if wait > 0 then return 'no_tokens', wait end
 end
 
-local function done() return {whole(now), 'done'} end
-local function refused(why, retry_after) return {whole(now), 'refused', why, whole(retry_after)} end
+local function say(...) return {whole(now), whole(ruling.ttl), exact(credit), ...} end
+local function done() return say('done') end
+local function refused(why, retry_after) return say('refused', why, whole(retry_after)) end
 
 local answer = {}
 
 function answer.acquire(operation, holder, urgency, ends, instance, its_wanted, healthy, cost)
   for _, permit in ipairs(permits) do
-    if permit.holder == holder and permit.operation == operation then return {whole(now), 'granted', permit.token} end
+    if permit.holder == holder and permit.operation == operation then return say('granted', permit.token) end
   end
   local routine = urgency == 'routine'
   if now >= number(ends) then return refused('late', routine and ASK_AGAIN_ROUTINE or ASK_AGAIN_URGENT) end
@@ -297,7 +298,7 @@ function answer.acquire(operation, holder, urgency, ends, instance, its_wanted, 
   fencing = max(fencing + 1, now, 0)
   if ruling.per ~= 'unlimited' then credit = credit - CREDIT_PER_TOKEN end
   add_permit({token = whole(fencing), operation = operation, cost = number(cost), holder = holder, instance = instance})
-  return {whole(now), 'granted', whole(fencing)}
+  return say('granted', whole(fencing))
 end
 
 function answer.renew(holder, token)
@@ -369,8 +370,8 @@ local function look()
     leases[i] = {permit.token, permit.operation, whole(permit.cost), whole(permit.granted_at),
                  whole(permit.expires_at), permit.holder, permit.instance}
   end
-  return {whole(now), 'view', exact(credit), exact(tokens_per_hour()), whole(wanted), whole(healthy), ruling.text,
-          ruling_of, whole(ruling_since), leases, members}
+  return say('view', exact(tokens_per_hour()), whole(wanted), whole(healthy), ruling.text, ruling_of,
+             whole(ruling_since), leases, members)
 end
 
 if not ruling then -- a new ledger: the first who asks rules, and the bucket is full

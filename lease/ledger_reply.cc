@@ -40,6 +40,9 @@ class Fields {
   StoreTime time(const char* name) {
     return StoreTime(std::chrono::microseconds(number<std::int64_t>(name, -exact, exact)));
   }
+  std::chrono::microseconds time_to_live(const char* name) {
+    return std::chrono::microseconds(number<std::int64_t>(name, 0, exact));
+  }
   unsigned count(const char* name) { return number<unsigned>(name, 0, ~0u); }
   std::uint64_t id(const char* name) { return number<std::uint64_t>(name, 0, ~0ull); }
   FleetPolicy policy(const char* name) {
@@ -134,10 +137,10 @@ std::vector<Each> read_list(Fields& fields, const char* name, std::size_t most, 
   return all;
 }
 
-FleetView read_view(Fields& fields, StoreTime now) {
+FleetView read_view(Fields& fields, StoreTime now, double tokens) {
   FleetView view{};
   view.now = now;
-  view.tokens = fields.number<double>("the credit", -1e300, 1e300) / credit_per_token;
+  view.tokens = tokens;
   view.tokens_per_hour = fields.number<double>("the rate", 0, 1e300);
   view.health.wanted = fields.id("the wanted workers");
   view.health.healthy = fields.id("the healthy workers");
@@ -151,11 +154,11 @@ FleetView read_view(Fields& fields, StoreTime now) {
   return view;
 }
 
-LedgerAnswer read_answer(Fields& fields, StoreTime now) {
+LedgerAnswer read_answer(Fields& fields, StoreTime now, double tokens) {
   const std::string kind = fields.text("the kind");
   if (kind == "granted") return Granted{fields.id("the token"), true, {}};
   if (kind == "refused") return read_refused(fields);
-  if (kind == "view") return read_view(fields, now);
+  if (kind == "view") return read_view(fields, now, tokens);
   if (kind != "done") fields.refuse("an unknown kind of answer");
   return Done{};
 }
@@ -183,7 +186,7 @@ Result<FleetPolicy> read_settings_words(std::string_view words) {
   Fields fields(list, "settings");
   FleetPolicy policy;
   policy.permits = fields.count("the permits");
-  policy.ttl = std::chrono::microseconds(fields.number<std::int64_t>("the time to live", 0, exact));
+  policy.ttl = fields.time_to_live("the time to live");
   policy.tokens_per_hour = fields.number<double>("the rate", 0, 1e300);
   const auto per = rate_called(fields.text("what the rate is for"));
   if (!per) fields.refuse("an unknown kind of rate");
@@ -198,8 +201,11 @@ Result<FleetPolicy> read_settings_words(std::string_view words) {
 Result<LedgerReply> read_ledger_reply(const RedisReply& reply, const LedgerRequest& asked) {
   if (const auto* said = reply.as<RedisError>()) return Error{"the store refused: " + said->message};
   Fields fields(reply, "answer");
-  LedgerReply read{fields.time("the time"), Done{}};
-  read.answer = read_answer(fields, read.now);
+  LedgerReply read{};
+  read.now = fields.time("the time");
+  read.ttl = fields.time_to_live("the time to live");
+  read.tokens = fields.number<double>("the credit", -1e300, 1e300) / credit_per_token;
+  read.answer = read_answer(fields, read.now, read.tokens);
   fields.end();
   if (fields.ok() && !fits(read.answer, asked)) fields.refuse("it answers another question");
   if (!fields.ok()) return fields.error();

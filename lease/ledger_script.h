@@ -26,6 +26,8 @@ std::vector<std::string> ledger_call(const std::string& command, const std::stri
 
 struct LedgerReply {
   StoreTime now;  // the store's clock, when it answered
+  Duration ttl;   // of leases, by the settings that rule
+  double tokens;  // what is in the bucket after this; below zero: debt
   LedgerAnswer answer;
 };
 // An error is one sentence that says where the reply is not what this question's answer looks like, or what the store

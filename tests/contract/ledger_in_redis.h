@@ -19,7 +19,7 @@ class LedgerInRedis : public LedgerSubject {
   }
   LedgerAnswer ask(const LedgerRequest& request, const FleetSettings& offered, StoreTime now) override {
     send(request, offered, now);
-    return receive(request, now);
+    return receive(request, now).answer;
   }
   void forget_everything() override { client_.ask({"FLUSHALL"}); }
 
@@ -29,11 +29,11 @@ class LedgerInRedis : public LedgerSubject {
     words.push_back(std::to_string(now.time_since_epoch().count()));
     client_.send(words);
   }
-  LedgerAnswer receive(const LedgerRequest& request, StoreTime now) {
+  LedgerReply receive(const LedgerRequest& request, StoreTime now) {
     const auto read = read_ledger_reply(client_.receive(), request);
     if (!read) throw std::runtime_error(read.error().message);
     if (read->now != now) throw std::runtime_error("the store told another time");
-    return read->answer;
+    return *read;
   }
   RedisClient& client() { return client_; }
 

@@ -137,8 +137,13 @@ struct Asked {
 constexpr int at_once = 50;  // questions under way, to be quick: none depends on the store's answers
 
 void compare(LedgerInRedis& store, const Asked& asked) {
-  ASSERT_EQ(store.receive(asked.request, asked.now), asked.answer);
+  const LedgerReply reply = store.receive(asked.request, asked.now);
+  ASSERT_EQ(reply.answer, asked.answer);
   const StoredLedger kept = receive_stored_ledger(store.client());
+  if (!std::holds_alternative<Look>(asked.request)) {
+    ASSERT_EQ(reply.ttl, kept.ledger.ruling.policy.ttl);
+    ASSERT_EQ(reply.tokens, kept.ledger.credit / credit_per_token);
+  }
   ASSERT_EQ(whole_state(kept.ledger), asked.state);
   ASSERT_EQ(kept.sums, asked.sums);
   ASSERT_EQ(kept.count, asked.count);

@@ -67,9 +67,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #ifndef MOULT_FUZZING_ENGINE
 namespace {
 const std::string seeds[] = {
-    "1790000000000001\ngranted\n1790000000000001\n", "1790000000000001\nrefused\nlease_held\n200000\n",
-    "1790000000000001\ndone\n", "1 120000000 1 worker 2 50\n",
-    "1790000000000001\nview\n7200000000\n12\n12\n11\n1 120000000 1 worker 2 50\nb\n1790000000000000\n"
+    "1790000000000001\n120000000\n3600000000\ngranted\n1790000000000001\n",
+    "1790000000000001\n120000000\n-5\nrefused\nlease_held\n200000\n", "1790000000000001\n120000000\n0.5\ndone\n",
+    "1 120000000 1 worker 2 50\n",
+    "1790000000000001\n120000000\n7200000000\nview\n12\n12\n11\n1 120000000 1 worker 2 50\nb\n1790000000000000\n"
     "[\n[\n17\n3\n1\n100\n200\nholder\nb\n]\n]\n[\n[\nb\n4\n3\n100\n50\nno_tokens\n90\n0\n2 1500000 0.5 fleet 4 "
     "50\n]\n]\n"};
 

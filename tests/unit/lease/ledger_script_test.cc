@@ -19,14 +19,15 @@ RedisReply words(const Words& all) {
   for (const std::string& each : all) texts.push_back({each});
   return list(std::move(texts));
 }
-RedisReply granted() { return words({"1790000000000001", "granted", "17"}); }
+RedisReply granted() { return words({"1790000000000001", "60000000", "-1800000000", "granted", "17"}); }
 RedisReply permit() { return words({"17", "3", "1", "100", "200", "holder", "b"}); }
 RedisReply member(const std::string& settings = "2 1500000 0.33333333333333331 fleet 4 50") {
   return words({"b", "4", "3", "100", "50", "no_tokens", "90", "0", settings});
 }
 RedisReply view(RedisReply permits, RedisReply members) {
   RedisReply::Array all;
-  for (const char* field : {"1000", "view", "5400000000", "8.5", "12", "9", "1 120000000 1 worker 2 50", "b", "50"})
+  for (const char* field :
+       {"1000", "60000000", "5400000000", "view", "8.5", "12", "9", "1 120000000 1 worker 2 50", "b", "50"})
     all.push_back({std::string(field)});
   all.push_back(std::move(permits));
   all.push_back(std::move(members));
@@ -87,11 +88,13 @@ TEST(LedgerReply, IsAnAnswerWithTheStoresTime) {
   const auto read = read_ledger_reply(granted(), Acquire{});
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->now, StoreTime(1790000000000001us));
+  EXPECT_EQ(read->ttl, 60s);
+  EXPECT_DOUBLE_EQ(read->tokens, -0.5);
   EXPECT_EQ(std::get<Granted>(read->answer), (Granted{17, true, {}}));
 }
 
 TEST(LedgerReply, SaysWhyAndWhenToAskAgain) {
-  const auto read = read_ledger_reply(words({"1", "refused", "below_minimum", "5000000"}), Acquire{});
+  const auto read = read_ledger_reply(words({"1", "0", "0", "refused", "below_minimum", "5000000"}), Acquire{});
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(std::get<Refused>(read->answer), (Refused{Refusal::below_minimum, 5s}));
 }
@@ -119,28 +122,32 @@ TEST(LedgerReply, WhatIsNoneOfOursIsOneClearError) {
                                                        {std::string("OK")},
                                                        list({}),
                                                        words({"1"}),
-                                                       words({"", "done"}),
-                                                       words({"x", "granted", "17"}),
-                                                       words({"1.5", "granted", "17"}),
-                                                       words({"9007199254740993", "granted", "17"}),
-                                                       words({"1", "granted"}),
-                                                       words({"1", "granted", "-1"}),
-                                                       words({"1", "granted", "17", "18"}),
-                                                       words({"1", "granted", "99999999999999999999"}),
-                                                       words({"1", "grant", "17"}),
-                                                       words({"1", "refused", "lease_held"}),
-                                                       words({"1", "refused", "lunch", "5"}),
-                                                       words({"1", "refused", "store_unreachable", "5"}),
-                                                       words({"1", "refused", "late", "-1"}),
-                                                       words({"1", "refused", "late", "3600000001"}),
+                                                       words({"", "0", "0", "done"}),
+                                                       words({"1", "-1", "0", "done"}),
+                                                       words({"1", "0", "nan", "done"}),
+                                                       words({"1", "0", "", "done"}),
+                                                       words({"1", "done", "0"}),
+                                                       words({"x", "0", "0", "granted", "17"}),
+                                                       words({"1.5", "0", "0", "granted", "17"}),
+                                                       words({"9007199254740993", "0", "0", "granted", "17"}),
+                                                       words({"1", "0", "0", "granted"}),
+                                                       words({"1", "0", "0", "granted", "-1"}),
+                                                       words({"1", "0", "0", "granted", "17", "18"}),
+                                                       words({"1", "0", "0", "granted", "99999999999999999999"}),
+                                                       words({"1", "0", "0", "grant", "17"}),
+                                                       words({"1", "0", "0", "refused", "lease_held"}),
+                                                       words({"1", "0", "0", "refused", "lunch", "5"}),
+                                                       words({"1", "0", "0", "refused", "store_unreachable", "5"}),
+                                                       words({"1", "0", "0", "refused", "late", "-1"}),
+                                                       words({"1", "0", "0", "refused", "late", "3600000001"}),
                                                        list({{std::int64_t{1}}, {std::string("granted")}}),
                                                        list({words({"1"}), {std::string("granted")}})})
     EXPECT_THAT(error_of(bad), HasSubstr("is not one of a fleet's ledger"));
 }
 
 TEST(LedgerReply, AnAnswerToAnotherQuestionIsNone) {
-  const RedisReply done = words({"1", "done"}), late = words({"1", "refused", "late", "0"}),
-                   held = words({"1", "refused", "lease_held", "0"}), seen = view(list({}), list({}));
+  const RedisReply done = words({"1", "0", "0", "done"}), late = words({"1", "0", "0", "refused", "late", "0"}),
+                   held = words({"1", "0", "0", "refused", "lease_held", "0"}), seen = view(list({}), list({}));
   const std::string other = "answers another question";
   EXPECT_THAT(error_of(done, Acquire{}), HasSubstr(other));
   EXPECT_THAT(error_of(seen, Acquire{}), HasSubstr(other));
