@@ -105,7 +105,8 @@ void RedisStream::looked_up(int status, const addrinfo* found) {
 
 void RedisStream::try_next_address() {
   stage_ = Stage::connecting;
-  const auto share = budget_.left(monotonic_now(loop_)) / static_cast<int>(addresses_.size());
+  const Duration share =
+      std::min(budget_.left(monotonic_now(loop_)) / static_cast<int>(addresses_.size()), next_address_after);
   const sockaddr_storage address = addresses_.back();
   addresses_.pop_back();
   timer_.stop();

@@ -4,8 +4,9 @@
 //
 //   looking up -> connecting -> TLS -> open -> (closed)     unix sockets and numeric hosts begin at connecting
 //
-// It has no deadline of its own: its owner closes it. Of the budget each address gets its share of what is left, so
-// that one that does not answer leaves time for the next. No event is called from inside a call.
+// It has no deadline of its own: its owner closes it. Of the budget each address gets its share of what is left, at
+// most next_address_after, so that one that does not answer leaves time for the next; the last one has the rest. No
+// event is called from inside a call.
 #include <uv.h>
 
 #include <functional>
@@ -21,7 +22,8 @@
 #include "lease/redis_url.h"
 #include "lease/tls.h"
 namespace moult {
-inline constexpr std::size_t most_store_addresses = 8;  // of one name; more are not tried
+inline constexpr std::size_t most_store_addresses = 8;                          // of one name; more are not tried
+inline constexpr Duration next_address_after = std::chrono::milliseconds(250);  // as RFC 8305, 8 recommends
 
 class RedisStream : public std::enable_shared_from_this<RedisStream> {
  public:
