@@ -13,12 +13,6 @@ StoreTime store_time(MonotonicTime at) {
 }
 }  // namespace
 
-unsigned replacement_cost(const Capacity& capacity, Urgency urgency) {
-  const bool last = capacity.healthy <= 1;
-  const bool successor_first = last || (capacity.overlaps && urgency == Urgency::routine);
-  return successor_first ? 0 : 1;
-}
-
 // The ledger with its clock, shared with the grants that may have to give something back.
 class LocalGate::Book {
  public:
@@ -56,7 +50,12 @@ class LocalGate::Book {
 
   GateDescription describe() const {
     const FleetView seen = look();
-    return {"local", !seen.permits.empty(), seen.tokens, refusals_, granted_, ungated_};
+    return {.kind = "local",
+            .lease_held = !seen.permits.empty(),
+            .tokens = seen.tokens,
+            .refusals = refusals_,
+            .granted = granted_,
+            .ungated = ungated_};
   }
   FleetView look() const { return std::get<FleetView>(moult::apply(ledger_, Look{}, settings_, time()).answer); }
 

@@ -1,0 +1,147 @@
+#include "lease/redis_gate_core.h"
+
+#include <cinttypes>
+#include <cstdio>
+namespace moult {
+namespace {
+std::string holder_name(const std::string& instance, std::uint64_t drawn) {
+  char mark[24];
+  std::snprintf(mark, sizeof mark, "#%016" PRIx64, drawn);
+  return instance + mark;
+}
+}  // namespace
+
+RedisGate::Core::Core(uv_loop_t* loop, RedisGateOptions options, std::function<Capacity()> capacity)
+    : loop_(loop),
+      policy_(options.policy),
+      instance_(options.instance),
+      random_{options.store.seed},
+      holder_(holder_name(instance_, random_.next())),
+      capacity_(std::move(capacity)),
+      ttl_(options.policy.ttl),
+      ledger_(loop, std::move(options.store), std::move(options.fleet), policy_, instance_, [this] { connected(); }),
+      timer_(loop, [this] { beat(); }) {
+  description_.kind = "redis";
+  timer_.at_end_of({now()});  // not now: who knows the capacity is not built yet
+}
+
+void RedisGate::Core::close() {
+  capacity_ = nullptr;
+  timer_.stop();
+  heartbeat_.reset();
+}
+
+Acquire RedisGate::Core::question(AskId operation, Urgency urgency, StoreTime end) const {
+  const Capacity capacity = closed() ? Capacity{0, 0} : capacity_();
+  return {operation,
+          holder_,
+          urgency,
+          end,
+          {instance_, capacity.wanted, capacity.healthy},
+          replacement_cost(capacity, urgency)};
+}
+
+const LedgerReply* RedisGate::Core::heard(const StoreLedger::Answer& answer) {
+  const auto* reply = std::get_if<LedgerReply>(&answer);
+  description_.trouble = reply ? "" : std::get<RedisFailure>(answer).message;
+  if (!reply) return nullptr;
+  ttl_ = reply->ttl;
+  description_.tokens = reply->tokens;
+  return reply;
+}
+
+void RedisGate::Core::count(const GateAnswer& answer) {
+  if (const auto* refused = std::get_if<Refused>(&answer))
+    ++description_.refusals.at(static_cast<std::size_t>(refused->why));
+  else ++description_.granted;
+}
+
+void RedisGate::Core::errand(LedgerRequest request) {
+  if (errands_.size() >= most_errands) errands_.pop_front();
+  const auto at = errands_.emplace(errands_.end());
+  *at = ledger_.ask([request = std::move(request)](const StoreClock&) { return request; }, {now() + ttl_},
+                    [this, at](const StoreLedger::Answer& answer) {
+                      heard(answer);
+                      errands_.erase(at);
+                    });
+}
+
+void RedisGate::Core::release(std::uint64_t token) { errand(Release{holder_, token}); }
+
+void RedisGate::Core::withdraw(AskId operation, Budget question) {
+  errand(Withdraw{holder_, operation});
+  if (question.spent(now())) return;
+  if (withdrawn_.size() >= most_errands) withdrawn_.pop_front();
+  withdrawn_.push_back({operation, question.end});
+}
+
+// A store that stood still may have read the withdrawal before the question.
+void RedisGate::Core::withdraw_again() {
+  withdrawn_.remove_if([&](const Withdrawn& each) {
+    if (each.end > now()) return false;
+    errand(Withdraw{holder_, each.operation});
+    return true;
+  });
+}
+
+void RedisGate::Core::beat() {
+  if (closed()) return;
+  const Budget until_the_next{now() + heartbeat_every};
+  said_wanted_ = capacity_().wanted > 0;
+  heartbeat_ = ledger_.ask(
+      [this, until_the_next](const StoreClock& clock) -> LedgerRequest {
+        const Capacity capacity = capacity_();
+        return Heartbeat{instance_, capacity.wanted, capacity.healthy, clock.at(until_the_next.end)};
+      },
+      until_the_next, [this](const StoreLedger::Answer& answer) { heard(answer); });
+  withdraw_again();
+  if (payment_) payment_->call.reset();  // asked anew: the same operation
+  pay();
+  timer_.at_end_of(until_the_next);
+}
+
+void RedisGate::Core::capacity_changed() {
+  if (!closed() && said_wanted_ != (capacity_().wanted > 0)) beat();
+}
+
+// The heartbeat first: a store that forgot us would forget what we paid.
+void RedisGate::Core::connected() {
+  beat();
+  for (Holder* each : holders) each->connected();
+}
+
+void RedisGate::Core::debit(unsigned recycles) {
+  owed_ = std::min(owed_ + recycles, most_owed);
+  pay();
+}
+
+// One at a time, each with its own operation: so one that is asked twice is one.
+void RedisGate::Core::pay() {
+  if (!payment_ && owed_ > 0)
+    payment_ = Payment{{random_.next() | 1}, static_cast<unsigned>(std::exchange(owed_, 0)), {}};
+  if (!payment_ || payment_->call) return;
+  const Budget budget{now() + heartbeat_every};
+  payment_->call = ledger_.ask(
+      [this, budget](const StoreClock& clock) -> LedgerRequest {
+        return Debit{payment_->recycles, instance_, payment_->operation, clock.at(budget.end)};
+      },
+      budget, [this](const StoreLedger::Answer& answer) { paid(answer); });
+}
+
+void RedisGate::Core::paid(const StoreLedger::Answer& answer) {
+  payment_->call.reset();
+  const LedgerReply* reply = heard(answer);
+  if (!reply || !std::holds_alternative<Done>(reply->answer)) return;
+  payment_.reset();
+  pay();
+}
+
+GateDescription RedisGate::Core::describe() const {
+  GateDescription now = description_;
+  if (const RedisDescription store = ledger_.describe(); !store.trouble.empty()) now.trouble = store.trouble;
+  now.state = now.trouble.empty() ? "ok" : "unreachable";
+  now.lease_held = !holders.empty();
+  now.owed = owed_ + (payment_ ? payment_->recycles : 0);
+  return now;
+}
+}  // namespace moult

@@ -1,0 +1,84 @@
+#pragma once
+// What a RedisGate and its grants share: the ledger in the store, and all that is said to it besides questions. Part of
+// redis_gate.cc; nobody else includes it.
+#include <array>
+#include <list>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/budget_timer.h"
+#include "base/random.h"
+#include "lease/redis_gate.h"
+#include "lease/store_ledger.h"
+namespace moult {
+class Holder {  // of a lease, or on its way to one
+ public:
+  virtual ~Holder() = default;
+  virtual void connected() = 0;
+};
+
+class RedisGate::Core {
+ public:
+  Core(uv_loop_t*, RedisGateOptions, std::function<Capacity()>);
+
+  uv_loop_t* loop() const { return loop_; }
+  MonotonicTime now() const { return monotonic_now(loop_); }
+  StoreLedger& ledger() { return ledger_; }
+  void close();  // the gate is gone; leases that are still held live on
+  bool closed() const { return !capacity_; }
+  const std::string& holder() const { return holder_; }
+  Duration ttl() const { return ttl_; }  // as last heard
+
+  AskId next_operation() { return {++operations_}; }
+  Acquire question(AskId, Urgency, StoreTime end) const;
+  // Of every answer, what the status shows; the reply, if it is one.
+  const LedgerReply* heard(const StoreLedger::Answer&);
+  void count(const GateAnswer&);
+  void lost_lease() { ++description_.leases_lost; }
+
+  // Said until it is heard, but for no longer than a lease lives.
+  void release(std::uint64_t token);
+  void withdraw(AskId, Budget question);
+
+  void beat();
+  void capacity_changed();
+  void debit(unsigned recycles);
+  GateDescription describe() const;
+  std::set<Holder*> holders;  // that hold a lease
+
+ private:
+  struct Withdrawn {
+    AskId operation;
+    MonotonicTime end;  // of its question: until then it may still be granted
+  };
+  struct Payment {
+    AskId operation;
+    unsigned recycles;
+    std::unique_ptr<RedisCall> call;  // none: it failed; the next heartbeat asks again
+  };
+  void connected();
+  void errand(LedgerRequest);
+  void withdraw_again();
+  void pay();
+  void paid(const StoreLedger::Answer&);
+
+  uv_loop_t* loop_;
+  FleetPolicy policy_;
+  std::string instance_;
+  Random random_;
+  std::string holder_;
+  std::function<Capacity()> capacity_;
+  Duration ttl_;
+  StoreLedger ledger_;
+  std::uint64_t operations_ = 0;
+  bool said_wanted_ = false;  // in the last heartbeat: more than none
+  GateDescription description_;
+  std::uint64_t owed_ = 0;
+  std::optional<Payment> payment_;
+  std::list<Withdrawn> withdrawn_;
+  std::list<std::unique_ptr<RedisCall>> errands_;
+  std::unique_ptr<RedisCall> heartbeat_;
+  BudgetTimer timer_;
+};
+}  // namespace moult
