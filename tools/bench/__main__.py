@@ -1,6 +1,7 @@
 """Benchmarks of moult against its peers, as ratios within one run: machines are shared and noisy.
 
-    python3 -m tools.bench MOULT {cost,replace,memory,idle,loops,micro,all} [--pairs N] [--seconds S] [--python PATH]
+    python3 -m tools.bench MOULT {cost,replace,memory,idle,loops,micro,lease,all} [--pairs N] [--seconds S]
+                                 [--python PATH]
 
 Each figure is printed with what it was measured on. Nothing here passes or fails.
 """
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 
 from tools.bench.crash_loops import crash_loops
+from tools.bench.lease_rate import lease_rate
 from tools.bench.processes import Server, cpu_seconds, free_port, memory_bytes, unique_bytes
 
 HERE = Path(__file__).resolve().parent
@@ -206,7 +208,7 @@ def micro(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="tools.bench", description=__doc__)
     parser.add_argument("moult")
-    parser.add_argument("what", choices=["cost", "replace", "memory", "idle", "loops", "micro", "all"])
+    parser.add_argument("what", choices=["cost", "replace", "memory", "idle", "loops", "micro", "lease", "all"])
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=12, help="under load, for each of a pair")
     parser.add_argument("--apps", nargs="+", default=["app", "bare"], help="what cost measures: FastAPI, no framework")
@@ -217,7 +219,7 @@ def main() -> None:
     options.moult = str(Path(options.moult).resolve())
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.2f}, {sys.platform}, python {options.python}\n")
     for name, run in (("cost", cost), ("replace", replace), ("memory", memory), ("idle", idle),
-                      ("loops", crash_loops), ("micro", micro)):
+                      ("loops", crash_loops), ("micro", micro), ("lease", lease_rate)):
         if options.what in (name, "all"):
             run(options)
 
