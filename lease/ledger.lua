@@ -231,7 +231,7 @@ local function fleet_healthy()
     local name = permit.instance
     if not seen[name] then
       seen[name] = true
-      local heard_at = tonumber(call('ZSCORE', heard_key, name) or nil)
+      local heard_at = tonumber(call('ZSCORE', heard_key, name) or nil) -- false: it is unknown
       if heard_at and heard_at > present_after then
         healthy = healthy - min(serves(member_called(name)), away(name, heard_at))
       end
@@ -347,12 +347,13 @@ end
 
 -- As the ledger would be now, read from the members one by one and not from the sums.
 local function look()
-  local members, healthy, sum = {}, 0, 0
-  local flat = call('HGETALL', members_key)
+  local members, heard, healthy, sum = {}, {}, 0, 0
+  local flat = call('ZRANGE', heard_key, 0, -1, 'WITHSCORES')
+  for i = 1, #flat, 2 do heard[flat[i]] = min(number(flat[i + 1]), now) end
+  flat = call('HGETALL', members_key)
   for i = 1, #flat, 2 do
     local member = read_member(flat[i], flat[i + 1])
-    local heard_at = tonumber(call('ZSCORE', heard_key, flat[i]) or nil)
-    heard_at = heard_at and min(heard_at, now)
+    local heard_at = heard[flat[i]]
     if member and heard_at and now - heard_at < VANISHED_AFTER + VANISHED_FOR then
       members[#members + 1] = {member.name, whole(member.wanted), whole(member.healthy), whole(heard_at),
                                member.started, member.why, member.at, member.debit, member.settings}

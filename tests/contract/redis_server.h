@@ -94,6 +94,8 @@ class RedisServer {
   std::string socket() const { return folder_ / "store.sock"; }
   const std::filesystem::path& folder() const { return folder_; }
   pid_t pid() const { return pid_; }
+  // For the next start(): "NAME=VALUE", in the environment of the server alone.
+  void set_environment(std::vector<std::string> variables) { environment_ = std::move(variables); }
   void signal(int number) const { ::kill(pid_, number); }
   void stop() {  // killed: what is not on disk is lost
     if (pid_ <= 0) return;
@@ -113,6 +115,7 @@ class RedisServer {
     pid_ = ::fork();
     if (pid_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (std::string& variable : environment_) ::putenv(variable.data());
       if (!std::freopen((folder_ / "log").c_str(), "a", stdout)) ::_exit(126);
       ::execvp(arguments[0], arguments.data());
       ::_exit(127);
@@ -135,7 +138,7 @@ class RedisServer {
     throw std::runtime_error(program_ + " does not answer on " + socket() + ": run tools/setup?");
   }
   std::string program_;
-  std::vector<std::string> more_;
+  std::vector<std::string> more_, environment_;
   std::filesystem::path folder_;
   pid_t pid_ = 0;
 };
