@@ -14,8 +14,9 @@
 // Destroying a call's handle cancels it: `done` is dropped with it, a reply that still comes is dropped in its order,
 // and the connection serves the others. Destroying the connection drops all calls, unanswered. Both are allowed inside
 // `done` and `connected`.
-// A store that takes bytes and says nothing: a call that finds the oldest written one unanswered for longest_silence,
-// and nothing heard since, is not written behind it but gives the connection up for a new one.
+// A store that takes bytes and says nothing: a new call that finds an older one over, unanswered for longest_silence
+// and no reply since, is not written behind it; the connection is given up for a new one. SIGPIPE must be ignored
+// (block_signals_early() does it): libuv writes to stores that may have gone.
 #include <uv.h>
 
 #include <functional>

@@ -102,6 +102,7 @@ class BadStores {
             {"not there", over_unix("/nowhere/store.sock")},
             {"loading", login(over_tcp(loading_.port()))},
             {"a replica", over_tcp(replica_.port())},
+            {"stuck in an answer", over_tcp(stuck_.port())},
             {"hanging up on each call", over_tcp(hangs_up_.port())},
             {"hanging up on each connection", over_tcp(shut_.port())},
             {"plain where TLS is wanted", tls(over_tcp(loading_.port()))}};
@@ -137,6 +138,7 @@ class BadStores {
   GoBetween slow_tls_{{.port = well_tls_port_, .bytes_a_second = 1}};
   FakeStore loading_{[](const auto&) { return "-LOADING Redis is loading the dataset in memory\r\n"; }};
   FakeStore replica_{[](const auto&) { return "-READONLY You can't write against a read only replica.\r\n"; }};
+  FakeStore stuck_{[](const auto&) { return "$5\r\nhe"; }};
   FakeStore hangs_up_{[](const auto&) { return ""; }};
   FakeStore shut_{[](const auto&) { return ""; }, false};
 };

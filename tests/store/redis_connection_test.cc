@@ -100,6 +100,22 @@ TEST_F(RedisConnectionTest, ACallAndTheConnectionMayBeDestroyedInsideAnAnswer) {
   EXPECT_EQ(answers, 1);
 }
 
+TEST_F(RedisConnectionTest, TheConnectionMayBeDestroyedInsideAFailure) {
+  server_.signal(SIGSTOP);
+  auto connection = std::make_unique<RedisConnection>(loop_.get(), over_unix(server_.socket()));
+  std::vector<std::unique_ptr<RedisCall>> calls;
+  int answers = 0;
+  for (int i = 0; i < 3; ++i)  // all of them end in the same turn
+    calls.push_back(connection->call(RedisWords{"PING"}, loop_.budget(5ms), IfLost::ask_again, [&](const RedisAnswer&) {
+      ++answers;
+      connection.reset();
+      calls.clear();
+    }));
+  ASSERT_TRUE(loop_.run_until([&] { return !connection; }));
+  loop_.run_for(10ms);
+  EXPECT_EQ(answers, 1);
+}
+
 TEST_F(RedisConnectionTest, TheConnectionMayBeDestroyedWhenItIsConnected) {
   std::unique_ptr<RedisConnection> connection;
   connection = std::make_unique<RedisConnection>(loop_.get(), over_unix(server_.socket()), [&] { connection.reset(); });
