@@ -59,6 +59,29 @@ class IdleLoop {
   std::thread thread_;
 };
 
+// How long the kernel let our own thread wait for a processor: beside one that is always idle, one that works waits
+// longer.
+class OwnQueue {
+ public:
+  void look(MonotonicTime now) {
+    long long ran = 0, waited = 0;
+    if (std::FILE* file = std::fopen("/proc/thread-self/schedstat", "r")) {
+      if (std::fscanf(file, "%lld %lld", &ran, &waited) != 2) waited = 0;
+      std::fclose(file);
+    }
+    looks_.emplace_back(now, Duration(waited));
+  }
+  Duration waited(MonotonicTime from, MonotonicTime to) const {
+    const auto before = std::ranges::upper_bound(looks_, from, {}, &std::pair<MonotonicTime, Duration>::first);
+    const auto after = std::ranges::lower_bound(looks_, to, {}, &std::pair<MonotonicTime, Duration>::first);
+    if (before == looks_.begin() || after == looks_.end()) return {};
+    return after->second - std::prev(before)->second;
+  }
+
+ private:
+  std::vector<std::pair<MonotonicTime, Duration>> looks_;
+};
+
 // A port whose queue of callers is full: a SYN to it is dropped, as in a black hole.
 class BlackHole {
  public:
@@ -145,48 +168,59 @@ class BadStores {
 
 struct Caller {
   std::string store;
+  RedisOptions options;
   Duration begins;  // after the start
   std::unique_ptr<RedisConnection> connection;
   std::shared_ptr<Asked> asked;
 };
 
-TEST(RedisBudget, AThousandOfAThousandCallsAreAnsweredInTimeWhateverTheStoreDoes) {
-  constexpr Duration budget = 300ms, allowed = 330ms, spread = 3s;
-  constexpr std::size_t count = 1000;
-  const BadStores bad;
+std::vector<Caller> callers_at(const BadStores& bad, std::size_t count, Duration spread) {
   const auto kinds = bad.all();
-  IdleLoop beside;
-  StoreLoop loop;
   Random random{4};
   std::vector<Caller> callers;
   for (std::size_t i = 0; i < count; ++i) {
     auto [store, options] = kinds[i % kinds.size()];
     options.seed = random.next();
-    callers.push_back({store, random.up_to(spread), std::make_unique<RedisConnection>(loop.get(), options), nullptr});
+    callers.push_back({store, options, random.up_to(spread), nullptr, nullptr});
   }
+  std::ranges::sort(callers, {}, &Caller::begins);
+  return callers;
+}
+
+TEST(RedisBudget, AThousandOfAThousandCallsAreAnsweredInTimeWhateverTheStoreDoes) {
+  constexpr Duration budget = 300ms, allowed = 330ms;
+  const BadStores bad;
+  IdleLoop beside;
+  OwnQueue own;
+  StoreLoop loop;
+  auto callers = callers_at(bad, 1000, 3s);
   const MonotonicTime start = loop.now();
-  std::size_t answered = 0;
+  std::size_t begun = 0, answered = 0;
   ASSERT_TRUE(loop.run_until([&] {
-    answered = 0;
-    for (Caller& caller : callers) {
-      if (!caller.asked && loop.now() - start >= caller.begins)
-        caller.asked = ask(loop, *caller.connection, {"PING"}, budget);
-      if (!caller.asked || !caller.asked->answer) continue;
-      ++answered;
-      caller.connection.reset();
+    const MonotonicTime now = loop.now();
+    own.look(now);
+    for (; begun < callers.size() && now - start >= callers[begun].begins; ++begun) {
+      Caller& caller = callers[begun];
+      caller.connection = std::make_unique<RedisConnection>(loop.get(), caller.options);
+      caller.asked = ask(loop, *caller.connection, {"PING"}, budget);
     }
-    return answered == count;
+    for (std::size_t i = answered; i < begun; ++i)  // all before `answered` are
+      if (callers[i].asked->answer) callers[i].connection.reset();
+    while (answered < begun && !callers[answered].connection) ++answered;
+    return answered == callers.size();
   }));
+  own.look(loop.now());
   Duration worst{};
   for (const Caller& caller : callers) {
     const Asked& asked = *caller.asked;
-    const Duration lag = beside.worst(asked.asked_at, asked.answered_at);
+    const Duration lag = std::max(beside.worst(asked.asked_at, asked.answered_at),
+                                  own.waited(asked.asked_at + budget, asked.answered_at));
     worst = std::max(worst, asked.took() - lag);
     EXPECT_EQ(asked.answers, 1);
     EXPECT_TRUE(asked.failure()) << caller.store << ": " << asked.said();
     EXPECT_LE(asked.took() - lag, allowed) << caller.store << ": " << asked.said();
   }
-  RecordProperty("worst_ms", static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(worst).count()));
+  RecordProperty("worst_ms", static_cast<int>(worst / 1ms));
 }
 
 // Cancelled, or the whole connection destroyed, at any moment of looking up, connecting, TLS, greeting, asking,
