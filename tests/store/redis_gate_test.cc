@@ -36,12 +36,14 @@ TEST_F(RedisGateOnALoop, TellsItsHealthInTheFirstTurnAndAtOnceWhenItSleepsOrWake
                : std::to_string(ledger.instances[0].healthy) + "/" + std::to_string(ledger.instances[0].wanted);
   };
   EXPECT_TRUE(comes_true([&] { return member() == "2/3"; }));
+  const MonotonicTime first = loop.now();
   capacity = {0, 2};
   a->capacity_changed();
   EXPECT_TRUE(comes_true([&] { return member() == "2/0"; }));
   capacity = {3, 0};
   a->capacity_changed();
   EXPECT_TRUE(comes_true([&] { return member() == "0/3"; }));
+  EXPECT_LT(loop.now() - first, heartbeat_every - 1s) << "that was the next heartbeat";
 }
 
 TEST_F(RedisGateOnALoop, TellsItsHealthEveryFiveSeconds) {
@@ -84,6 +86,22 @@ TEST_F(RedisGateOnALoop, AQuestionThatIsGivenUpWhileTheStoreStandsStillLeavesNot
   server.signal(SIGCONT);
   EXPECT_DOUBLE_EQ(look(*a)->tokens, 2);  // asked after the withdrawal
   EXPECT_TRUE(look(*a)->permits.empty());
+}
+
+// The store read the withdrawal first, and then what an older connection had left with it.
+TEST_F(RedisGateOnALoop, AQuestionThatRunsAfterItsWithdrawalIsWithdrawnOnceMoreAfterItsEnd) {
+  const auto a = gate("a");
+  auto held = asked(*a);
+  ASSERT_TRUE(held->granted());
+  const Permit first = stored().permits.at(0);
+  held.reset();
+  auto question = ask(*a, Urgency::routine, 1s);
+  question.reset();
+  ASSERT_TRUE(look(*a));  // the withdrawal has run
+  const Acquire left{{first.operation.value + 1}, first.holder, {}, StoreTime::max(), {"a", 4, 4}, 1};
+  redis(ledger_call("EVALSHA", ledger_script().sha1, "shop", left, {policy, "a"}));
+  ASSERT_EQ(stored().permits.size(), 1u);
+  EXPECT_TRUE(comes_true([&] { return stored().permits.empty(); }));
 }
 
 TEST_F(RedisGateOnALoop, ALeaseIsBackInAStoreThatWasRestartedWithoutItsMemory) {
