@@ -7,7 +7,7 @@ class RedisGate::RedisGrant final : public Grant, private Holder {
  public:
   RedisGrant(std::shared_ptr<Core> core, Urgency urgency, Budget budget, std::function<void(GateAnswer)> answered)
       : core_(std::move(core)),
-        operation_(core_->next_operation()),
+        operation_(core_->question_begins()),
         urgency_(urgency),
         budget_(budget),
         asked_at_(core_->now()),
@@ -23,6 +23,7 @@ class RedisGate::RedisGrant final : public Grant, private Holder {
     core_->holders.erase(this);
     if (token_) core_->release(*token_);
     else if (answered_) core_->withdraw(operation_, budget_);
+    if (answered_) core_->question_is_over();
   }
 
  private:
@@ -35,8 +36,10 @@ class RedisGate::RedisGrant final : public Grant, private Holder {
       granted->waited = core_->now() - asked_at_;
       hold(granted->fencing_token);
     }
+    const auto core = core_;
     const auto answered = std::exchange(answered_, nullptr);
     answered(answer);  // may destroy this
+    core->question_is_over();
   }
   GateAnswer answer_in(const LedgerReply& reply) const {
     if (const auto* granted = std::get_if<Granted>(&reply.answer)) return *granted;

@@ -25,6 +25,15 @@ RedisGate::Core::Core(uv_loop_t* loop, RedisGateOptions options, std::function<C
   timer_.at_end_of({now()});  // not now: who knows the capacity is not built yet
 }
 
+AskId RedisGate::Core::question_begins() {
+  ++asking_;
+  return {++operations_};
+}
+
+void RedisGate::Core::question_is_over() {
+  if (--asking_ == 0 && beat_owed_) beat();
+}
+
 void RedisGate::Core::close() {
   capacity_ = nullptr;
   timer_.stop();
@@ -84,9 +93,15 @@ void RedisGate::Core::withdraw_again() {
   });
 }
 
+// None beside a question, which tells our health as well: made before its answer is known but read after it, it would
+// say that the worker which the answer takes away still serves, and the minimum would be missed by one.
 void RedisGate::Core::beat() {
   if (closed()) return;
   const Budget until_the_next{now() + heartbeat_every};
+  timer_.at_end_of(until_the_next);
+  withdraw_again();
+  beat_owed_ = asking_ > 0;
+  if (beat_owed_) return heartbeat_.reset();
   said_wanted_ = capacity_().wanted > 0;
   heartbeat_ = ledger_.ask(
       [this, until_the_next](const StoreClock& clock) -> LedgerRequest {
@@ -94,10 +109,8 @@ void RedisGate::Core::beat() {
         return Heartbeat{instance_, capacity.wanted, capacity.healthy, clock.at(until_the_next.end)};
       },
       until_the_next, [this](const StoreLedger::Answer& answer) { heard(answer); });
-  withdraw_again();
   if (payment_) payment_->call.reset();  // asked anew: the same operation
   pay();
-  timer_.at_end_of(until_the_next);
 }
 
 void RedisGate::Core::capacity_changed() {

@@ -30,7 +30,8 @@ class RedisGate::Core {
   const std::string& holder() const { return holder_; }
   Duration ttl() const { return ttl_; }  // as last heard
 
-  AskId next_operation() { return {++operations_}; }
+  AskId question_begins();
+  void question_is_over();  // after its answer was told, so that the capacity shows what it allowed
   Acquire question(AskId, Urgency, StoreTime end) const;
   // Of every answer, what the status shows; the reply, if it is one.
   const LedgerReply* heard(const StoreLedger::Answer&);
@@ -72,6 +73,8 @@ class RedisGate::Core {
   Duration ttl_;
   StoreLedger ledger_;
   std::uint64_t operations_ = 0;
+  unsigned asking_ = 0;       // questions without an answer
+  bool beat_owed_ = false;    // a heartbeat stood back for them
   bool said_wanted_ = false;  // in the last heartbeat: more than none
   GateDescription description_;
   std::uint64_t owed_ = 0;

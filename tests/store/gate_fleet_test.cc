@@ -66,7 +66,8 @@ class EagerInstance {
 
 struct Wanted {
   std::size_t grants;
-  Refusal why;  // that many of these refusals, so that it is known that the fleet wanted more than it got
+  Refusal why;          // and enough_refusals of these: it is known that the fleet wanted more than it got
+  Duration at_least{};  // for what happens every heartbeat_every
 };
 constexpr std::uint64_t enough_refusals = 1000;
 
@@ -86,11 +87,12 @@ std::vector<SeenGrant> run_fleet(const FleetPolicy& policy, const Wanted& wanted
     }
     return resting == fleet.size();
   };
+  const MonotonicTime earliest = loop.now() + wanted.at_least;
   EXPECT_TRUE(loop.run_until([&] {
     turn(true);
     std::uint64_t refused = 0;
     for (const auto& each : fleet) refused += each->refused(wanted.why);
-    return grants.size() >= wanted.grants && refused >= enough_refusals;
+    return grants.size() >= wanted.grants && refused >= enough_refusals && loop.now() >= earliest;
   })) << grants.size()
       << " grants";
   EXPECT_TRUE(loop.run_until([&] { return turn(false); }));
@@ -115,7 +117,9 @@ TEST(GateFleet, NeverMoreThanRateTimesTimeAndBurst) {
 
 TEST(GateFleet, NeverFewerThanTheMinimumServe) {
   const FleetPolicy policy{.permits = 100, .rate_per = RatePer::unlimited, .minimum_healthy_percent = 99};
-  EXPECT_EQ(violation(run_fleet(policy, {1000, Refusal::below_minimum}), 2 * fleet_size / 100, 1e12, 1), std::nullopt)
+  EXPECT_EQ(
+      violation(run_fleet(policy, {1000, Refusal::below_minimum, heartbeat_every + 2s}), 2 * fleet_size / 100, 1e12, 1),
+      std::nullopt)
       << "1 % of 2,000 workers";
 }
 
