@@ -6,9 +6,9 @@
 // FallbackGate to decide. Nothing that was asked stays behind: a lease whose answer was lost, came too late, or for a
 // Grant that is gone, is withdrawn with its token, also after the question's end, should the store wake up only then.
 // A held lease is renewed at a third of its time to live (by the settings that rule), and at once after a reconnect:
-// so a store that forgot has its leases back.
-// This instance's {wanted, healthy} is told every heartbeat_every, and at once when wanted becomes or leaves 0; but not
-// beside a question, which tells it too. The capacity must show whom a grant takes away when `answered` returns.
+// so a store that forgot has its leases back. A connection that is lost while nobody asks is noticed by the next
+// heartbeat: for so long a store that was restarted without its memory may give a lease away that is still held.
+// This instance's {wanted, healthy} is told every heartbeat_every, and at once when wanted becomes or leaves 0.
 // What went ungated meanwhile is debited on reconnect: once, whatever is lost on the way.
 #include <functional>
 #include <memory>

@@ -1,9 +1,13 @@
 #include "lease/redis_gate_core.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 namespace moult {
 namespace {
+// check() wants a second at least; whatever rules in the store, renewing does not become a busy loop.
+constexpr Duration shortest_ttl = std::chrono::milliseconds(100);
+
 std::string holder_name(const std::string& instance, std::uint64_t drawn) {
   char mark[24];
   std::snprintf(mark, sizeof mark, "#%016" PRIx64, drawn);
@@ -54,7 +58,7 @@ const LedgerReply* RedisGate::Core::heard(const StoreLedger::Answer& answer) {
   const auto* reply = std::get_if<LedgerReply>(&answer);
   description_.trouble = reply ? "" : std::get<RedisFailure>(answer).message;
   if (!reply) return nullptr;
-  ttl_ = reply->ttl;
+  ttl_ = std::max(reply->ttl, shortest_ttl);
   description_.tokens = reply->tokens;
   return reply;
 }
