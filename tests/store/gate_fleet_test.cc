@@ -69,7 +69,7 @@ struct Wanted {
   Refusal why;          // and enough_refusals of these: it is known that the fleet wanted more than it got
   Duration at_least{};  // for what happens every heartbeat_every
 };
-constexpr std::uint64_t enough_refusals = 1000;
+constexpr std::uint64_t enough_refusals = 100;
 
 // Until there were so many grants and refusals, however long a busy machine takes for them.
 std::vector<SeenGrant> run_fleet(const FleetPolicy& policy, const Wanted& wanted) {
@@ -101,7 +101,7 @@ std::vector<SeenGrant> run_fleet(const FleetPolicy& policy, const Wanted& wanted
 
 TEST(GateFleet, OneAtATimeIsNeverTwo) {
   const FleetPolicy policy{.permits = 1, .rate_per = RatePer::unlimited, .minimum_healthy_percent = 50};
-  EXPECT_EQ(violation(run_fleet(policy, {300, Refusal::lease_held}), 1, 1e12, 1), std::nullopt);
+  EXPECT_EQ(violation(run_fleet(policy, {100, Refusal::lease_held}), 1, 1e12, 1), std::nullopt);
 }
 
 TEST(GateFleet, NeverMoreThanRateTimesTimeAndBurst) {
@@ -111,14 +111,14 @@ TEST(GateFleet, NeverMoreThanRateTimesTimeAndBurst) {
                            .burst = 20,
                            .minimum_healthy_percent = 50};
   EXPECT_EQ(
-      violation(run_fleet(policy, {200, Refusal::no_tokens}), policy.permits, policy.tokens_per_hour, policy.burst),
+      violation(run_fleet(policy, {100, Refusal::no_tokens}), policy.permits, policy.tokens_per_hour, policy.burst),
       std::nullopt);
 }
 
 TEST(GateFleet, NeverFewerThanTheMinimumServe) {
   const FleetPolicy policy{.permits = 100, .rate_per = RatePer::unlimited, .minimum_healthy_percent = 99};
   EXPECT_EQ(
-      violation(run_fleet(policy, {1000, Refusal::below_minimum, heartbeat_every + 2s}), 2 * fleet_size / 100, 1e12, 1),
+      violation(run_fleet(policy, {200, Refusal::below_minimum, heartbeat_every + 2s}), 2 * fleet_size / 100, 1e12, 1),
       std::nullopt)
       << "1 % of 2,000 workers";
 }

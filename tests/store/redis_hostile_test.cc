@@ -20,7 +20,8 @@ class RedisHostile : public testing::Test {
   std::string said(const std::string& bytes, bool greets = true) {
     const FakeStore store([bytes](const auto&) { return bytes; }, greets);
     RedisConnection connection(loop_.get(), over_tcp(store.port()));
-    const auto asked = ask_and_wait(loop_, connection, {"GET", "a"}, 100ms);
+    const auto asked = ask(loop_, connection, {"GET", "a"}, 1s, IfLost::give_up);
+    EXPECT_TRUE(loop_.run_until([&] { return asked->answer.has_value(); }));
     EXPECT_FALSE(connection.describe().trouble.empty()) << bytes.substr(0, 80);
     return asked->said();
   }
