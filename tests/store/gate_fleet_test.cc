@@ -17,8 +17,8 @@ constexpr std::size_t fleet_size = 1000;
 class EagerInstance {
  public:
   EagerInstance(StoreLoop& loop, const std::string& socket, const FleetPolicy& policy, std::size_t number,
-                std::vector<SeenGrant>& grants)
-      : loop_(loop), random_{number}, grants_(grants) {
+                Duration holds, std::vector<SeenGrant>& grants)
+      : loop_(loop), random_{number}, holds_(holds), grants_(grants) {
     RedisGateOptions options{over_unix(socket), "fleet", "instance-" + std::to_string(number), policy};
     options.store.seed = number + 1;
     gate_ = std::make_unique<RedisGate>(loop.get(), options, [this] { return Capacity{2, held_since_ ? 1u : 2u}; });
@@ -46,7 +46,7 @@ class EagerInstance {
     if (const auto* granted = std::get_if<Granted>(&answer)) {
       token_ = granted->fencing_token;
       held_since_ = now;
-      next_ = now + random_.up_to(20ms);
+      next_ = now + random_.up_to(holds_);
       return;
     }
     ++refusals_.at(static_cast<std::size_t>(std::get<Refused>(answer).why));
@@ -55,6 +55,7 @@ class EagerInstance {
   }
   StoreLoop& loop_;
   Random random_;
+  Duration holds_;  // at most
   std::vector<SeenGrant>& grants_;
   std::uint64_t asked_ = 0, token_ = 0;
   std::array<std::uint64_t, 5> refusals_{};
@@ -66,8 +67,9 @@ class EagerInstance {
 
 struct Wanted {
   std::size_t grants;
-  Refusal why;          // and enough_refusals of these: it is known that the fleet wanted more than it got
-  Duration at_least{};  // for what happens every heartbeat_every
+  Refusal why;            // and enough_refusals of these: it is known that the fleet wanted more than it got
+  Duration at_least{};    // for what happens every heartbeat_every
+  Duration holds = 20ms;  // each grant, at most
 };
 constexpr std::uint64_t enough_refusals = 100;
 
@@ -78,24 +80,28 @@ std::vector<SeenGrant> run_fleet(const FleetPolicy& policy, const Wanted& wanted
   std::vector<SeenGrant> grants;
   std::vector<std::unique_ptr<EagerInstance>> fleet;
   for (std::size_t i = 0; i < fleet_size; ++i)
-    fleet.push_back(std::make_unique<EagerInstance>(loop, store.socket(), policy, i, grants));
-  const auto turn = [&](bool asks) {
-    std::size_t resting = 0;
-    for (const auto& each : fleet) {
-      each->turn(loop.now(), asks);
-      resting += each->resting();
-    }
-    return resting == fleet.size();
+    fleet.push_back(std::make_unique<EagerInstance>(loop, store.socket(), policy, i, wanted.holds, grants));
+  // All of them, but not in each of the loop's turns: the store needs the processor too.
+  MonotonicTime next{};
+  const auto turn = [&](bool asks, const std::function<bool()>& done) {
+    const MonotonicTime now = loop.now();
+    if (now < next) return false;
+    next = now + 2ms;
+    for (const auto& each : fleet) each->turn(now, asks);
+    return done();
   };
   const MonotonicTime earliest = loop.now() + wanted.at_least;
   EXPECT_TRUE(loop.run_until([&] {
-    turn(true);
-    std::uint64_t refused = 0;
-    for (const auto& each : fleet) refused += each->refused(wanted.why);
-    return grants.size() >= wanted.grants && refused >= enough_refusals && loop.now() >= earliest;
+    return turn(true, [&] {
+      std::uint64_t refused = 0;
+      for (const auto& each : fleet) refused += each->refused(wanted.why);
+      return grants.size() >= wanted.grants && refused >= enough_refusals && next >= earliest;
+    });
   })) << grants.size()
       << " grants";
-  EXPECT_TRUE(loop.run_until([&] { return turn(false); }));
+  EXPECT_TRUE(loop.run_until([&] {
+    return turn(false, [&] { return std::ranges::all_of(fleet, [](const auto& each) { return each->resting(); }); });
+  }));
   return grants;
 }
 
@@ -117,9 +123,9 @@ TEST(GateFleet, NeverMoreThanRateTimesTimeAndBurst) {
 
 TEST(GateFleet, NeverFewerThanTheMinimumServe) {
   const FleetPolicy policy{.permits = 100, .rate_per = RatePer::unlimited, .minimum_healthy_percent = 99};
-  EXPECT_EQ(
-      violation(run_fleet(policy, {200, Refusal::below_minimum, heartbeat_every + 2s}), 2 * fleet_size / 100, 1e12, 1),
-      std::nullopt)
+  EXPECT_EQ(violation(run_fleet(policy, {200, Refusal::below_minimum, heartbeat_every + 2s, 500ms}),
+                      2 * fleet_size / 100, 1e12, 1),
+            std::nullopt)
       << "1 % of 2,000 workers";
 }
 
