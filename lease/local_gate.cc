@@ -45,7 +45,14 @@ class LocalGate::Book {
     ++ungated_;
     return Granted{0, false, {}};
   }
-  void renew(std::uint64_t token) { apply(Renew{settings_.of, token}); }
+  // Heard from with each, so that a lease of hours leaves no instance forgotten, whose tokens would be nobody's.
+  void renew(std::uint64_t token) {
+    if (!closed()) {
+      const Capacity capacity = capacity_();
+      apply(Heartbeat{settings_.of, capacity.wanted, capacity.healthy});
+    }
+    apply(Renew{settings_.of, token});
+  }
   void release(std::uint64_t token) { apply(Release{settings_.of, token}); }
 
   GateDescription describe() const {

