@@ -141,7 +141,7 @@ std::unique_ptr<Grant> FallbackGate::acquire(AskId ask, Urgency urgency, Budget 
 
 void FallbackGate::capacity_changed() { core_->store().capacity_changed(); }
 
-std::unique_ptr<RedisCall> FallbackGate::look(Budget budget, std::function<void(Result<FleetView>)> done) {
+FleetLook FallbackGate::look(Budget budget, std::function<void(Result<FleetView>)> done) {
   return core_->store().look(budget, std::move(done));
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 
+#include "lease/fleet_gate.h"
 #include "lease/redis_gate.h"
 namespace moult {
 struct FallbackOptions {
@@ -16,7 +17,7 @@ struct FallbackOptions {
   Duration urgent_wait = std::chrono::seconds(2);  // --urgent-wait
 };
 
-class FallbackGate final : public Gate {
+class FallbackGate final : public FleetGate {
  public:
   FallbackGate(uv_loop_t*, FallbackOptions, std::function<Capacity()>);
   ~FallbackGate() override;
@@ -26,11 +27,11 @@ class FallbackGate final : public Gate {
   // A Grant may outlive the gate, but not the loop; a question outliving it is never answered.
   std::unique_ptr<Grant> acquire(AskId, Urgency, Budget, std::function<void(GateAnswer)> answered) override;
 
-  void capacity_changed();  // somebody sleeps, stops or wakes: told to the fleet at once
-  [[nodiscard]] std::unique_ptr<RedisCall> look(Budget, std::function<void(Result<FleetView>)> done);
+  void capacity_changed() override;  // somebody sleeps, stops or wakes: told to the fleet at once
+  [[nodiscard]] FleetLook look(Budget, std::function<void(Result<FleetView>)> done) override;
   // Refusals and grants as the pool saw them; tokens of the fleet as last heard, while the store is away of this
   // instance's own ledger.
-  GateDescription describe() const;
+  GateDescription describe() const override;
 
  private:
   class Core;

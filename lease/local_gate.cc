@@ -45,12 +45,13 @@ class LocalGate::Book {
     ++ungated_;
     return Granted{0, false, {}};
   }
+  void hear() {
+    const Capacity capacity = capacity_();
+    apply(Heartbeat{settings_.of, capacity.wanted, capacity.healthy, StoreTime::max()});
+  }
   // Heard from with each, so that a lease of hours leaves no instance forgotten, whose tokens would be nobody's.
   void renew(std::uint64_t token) {
-    if (!closed()) {
-      const Capacity capacity = capacity_();
-      apply(Heartbeat{settings_.of, capacity.wanted, capacity.healthy});
-    }
+    if (!closed()) hear();
     apply(Renew{settings_.of, token});
   }
   void release(std::uint64_t token) { apply(Release{settings_.of, token}); }
@@ -147,5 +148,13 @@ std::unique_ptr<Grant> LocalGate::acquire(AskId operation, Urgency urgency, Budg
 }
 
 GateDescription LocalGate::describe() const { return book_->describe(); }
-FleetView LocalGate::look() const { return book_->look(); }
+FleetLook LocalGate::look(Budget budget, std::function<void(Result<FleetView>)> done) {
+  auto next_turn = std::make_shared<BudgetTimer>(book_->loop(), [book = book_, done = std::move(done)] {
+    if (book->closed()) return;
+    book->hear();
+    done(book->look());
+  });
+  (void)next_turn->after(Duration::zero(), budget);  // zero always fits
+  return next_turn;
+}
 }  // namespace moult

@@ -11,12 +11,10 @@
 #include <string>
 
 #include "lease/capacity.h"
+#include "lease/fleet_gate.h"
 #include "lease/fleet_policy.h"
-#include "lease/fleet_view.h"
-#include "lease/gate.h"
-#include "lease/gate_description.h"
 namespace moult {
-class LocalGate final : public Gate {
+class LocalGate final : public FleetGate {
  public:
   LocalGate(uv_loop_t*, const FleetPolicy&, std::string instance, std::function<Capacity()>);
   ~LocalGate() override;
@@ -25,8 +23,9 @@ class LocalGate final : public Gate {
 
   // A Grant may outlive the gate, but not the loop; a question outliving it is never answered.
   std::unique_ptr<Grant> acquire(AskId operation, Urgency, Budget, std::function<void(GateAnswer)> answered) override;
-  GateDescription describe() const;
-  FleetView look() const;
+  void capacity_changed() override {}  // it is asked for with each question
+  [[nodiscard]] FleetLook look(Budget, std::function<void(Result<FleetView>)> done) override;
+  GateDescription describe() const override;
 
  private:
   class Book;

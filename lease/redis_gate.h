@@ -8,8 +8,9 @@
 // A held lease is renewed at a third of its time to live (by the settings that rule), and at once after a reconnect:
 // so a store that forgot has its leases back. A connection that is lost while nobody asks is noticed by the next
 // heartbeat: for so long a store that was restarted without its memory may give a lease away that is still held.
-// This instance's {wanted, healthy} is told every heartbeat_every, and at once when wanted becomes or leaves 0; but not
-// beside a question, which tells it too. The capacity must show whom a grant takes away when `answered` returns.
+// This instance's {wanted, healthy} is told every heartbeat_every, and at once when wanted becomes or leaves 0 and when
+// all that are wanted serve; but not beside a question, which tells it too. The capacity must show whom a grant takes
+// away when `answered` returns.
 // What went ungated meanwhile is debited on reconnect: once, whatever is lost on the way.
 #include <functional>
 #include <memory>
@@ -30,6 +31,8 @@ struct RedisGateOptions {
   std::string fleet;     // --fleet-name: instances of one name share one ledger
   std::string instance;  // unlike every other instance's of the fleet
   FleetPolicy policy;
+  // Told when the store no longer answers, in one sentence without secrets, and with an empty one when it does again.
+  std::function<void(const std::string& trouble)> news = {};
 };
 
 class RedisGate final : public Gate {

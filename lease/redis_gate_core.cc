@@ -19,6 +19,7 @@ RedisGate::Core::Core(uv_loop_t* loop, RedisGateOptions options, std::function<C
     : loop_(loop),
       policy_(options.policy),
       instance_(options.instance),
+      news_(std::move(options.news)),
       random_{options.store.seed},
       holder_(holder_name(instance_, random_.next())),
       capacity_(std::move(capacity)),
@@ -56,7 +57,8 @@ Acquire RedisGate::Core::question(AskId operation, Urgency urgency, StoreTime en
 
 const LedgerReply* RedisGate::Core::heard(const StoreLedger::Answer& answer) {
   const auto* reply = std::get_if<LedgerReply>(&answer);
-  description_.trouble = reply ? "" : std::get<RedisFailure>(answer).message;
+  const std::string before = std::exchange(description_.trouble, reply ? "" : std::get<RedisFailure>(answer).message);
+  if (news_ && before.empty() != description_.trouble.empty()) news_(description_.trouble);
   if (!reply) return nullptr;
   ttl_ = std::max(reply->ttl, shortest_ttl);
   description_.tokens = reply->tokens;
@@ -106,7 +108,9 @@ void RedisGate::Core::beat() {
   withdraw_again();
   beat_owed_ = asking_ > 0;
   if (beat_owed_) return heartbeat_.reset();
-  said_wanted_ = capacity_().wanted > 0;
+  const Capacity said = capacity_();
+  said_wanted_ = said.wanted > 0;
+  said_whole_ = said.healthy >= said.wanted;
   heartbeat_ = ledger_.ask(
       [this, until_the_next](const StoreClock& clock) -> LedgerRequest {
         const Capacity capacity = capacity_();
@@ -117,8 +121,11 @@ void RedisGate::Core::beat() {
   pay();
 }
 
+// Who has come up is not left to be counted as down until the next heartbeat.
 void RedisGate::Core::capacity_changed() {
-  if (!closed() && said_wanted_ != (capacity_().wanted > 0)) beat();
+  if (closed()) return;
+  const Capacity now_is = capacity_();
+  if (said_wanted_ != (now_is.wanted > 0) || (!said_whole_ && now_is.healthy >= now_is.wanted)) beat();
 }
 
 // The heartbeat first: a store that forgot us would forget what we paid.

@@ -67,15 +67,16 @@ class RedisGate::Core {
   uv_loop_t* loop_;
   FleetPolicy policy_;
   std::string instance_;
+  std::function<void(const std::string&)> news_;
   Random random_;
   std::string holder_;
   std::function<Capacity()> capacity_;
   Duration ttl_;
   StoreLedger ledger_;
   std::uint64_t operations_ = 0;
-  unsigned asking_ = 0;       // questions without an answer
-  bool beat_owed_ = false;    // a heartbeat stood back for them
-  bool said_wanted_ = false;  // in the last heartbeat: more than none
+  unsigned asking_ = 0;                            // questions without an answer
+  bool beat_owed_ = false;                         // a heartbeat stood back for them
+  bool said_wanted_ = false, said_whole_ = false;  // in the last heartbeat: more than none; as many as are wanted
   GateDescription description_;
   std::uint64_t owed_ = 0;
   std::optional<Payment> payment_;

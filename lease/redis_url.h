@@ -22,6 +22,7 @@ struct RedisAddress {
   std::string user;      // empty: the store's default user
   std::string password;  // a secret: in no log, error, status or argument list. Empty: none is given
   std::string password_file;
+  bool operator==(const RedisAddress&) const = default;
 };
 inline constexpr std::uint16_t default_redis_port = 6379;
 inline constexpr unsigned most_redis_databases = 1 << 14;  // a slip of the finger, not a database

@@ -4,13 +4,16 @@
 #include <utility>
 
 #include "base/event_loop.h"
-#include "lease/local_gate.h"
+#include "lease/make_gate.h"
 #include "master/control/supervisor_parts.h"
 #include "master/instance_options.h"
 #include "master/launch/hook.h"
 #include "master/launch/open_files.h"
+#include "master/pool/capacity_of.h"
+#include "master/pool/capacity_teller.h"
 #include "master/pool/health_watch.h"
 #include "master/recycling/memory_watch.h"
+#include "master/report/fleet_report.h"
 namespace moult {
 namespace {
 // What ends the building of the parts; never leaves this file.
@@ -23,12 +26,6 @@ T must(Result<T> made) {
   return made ? *std::move(made) : throw CannotStart{made.error()};
 }
 void must(Result<void> done) { static_cast<void>(done ? 0 : throw CannotStart{done.error()}); }
-
-Capacity capacity(const Supervisor& supervisor) {
-  const auto serving = std::ranges::count(supervisor.pool().workers, WorkerState::serving, &Worker::state);
-  const bool overlaps = supervisor.pool().headroom == Headroom::for_two;
-  return {supervisor.pool().goal.workers, static_cast<unsigned>(serving), overlaps};
-}
 }  // namespace
 
 // In the order in which they are built; destroyed from the end.
@@ -39,13 +36,15 @@ struct Instance::Parts {
   std::optional<Doors> doors;
   std::unique_ptr<Orphans> orphans;
   std::unique_ptr<Launcher> launcher;
-  std::unique_ptr<LocalGate> gate;
+  std::unique_ptr<FleetGate> gate;
   std::unique_ptr<Supervisor> supervisor;
+  std::unique_ptr<CapacityTeller> capacity_teller;
   std::unique_ptr<HealthWatch> health_watch;
   std::unique_ptr<MemoryWatch> memory_watch;
   std::unique_ptr<Hook> alarm_hook;
+  std::unique_ptr<FleetReport> fleet_report;
   std::unique_ptr<Controls> controls;
-  FleetPolicy fleet_policy;
+  std::function<Result<void>(unsigned)> affordable;
   unsigned workers = 0;
   int exit_code = 0;
 
@@ -62,10 +61,12 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   const InstalledParts installed = must(InstalledParts::find());
   launcher = must(
       make_launcher(loop.get(), *orphans, options::launch(config, *doors, installed, open_files_before, *reporting)));
-  fleet_policy = options::fleet(config);
-  gate = std::make_unique<LocalGate>(loop.get(), fleet_policy, config.process.name,
-                                     [this] { return capacity(*supervisor); });
+  affordable = options::affordable(config);
+  gate = make_gate(loop.get(), must(options::gate(config, *reporting)),
+                   [this] { return capacity_of(supervisor->pool()); });
   supervisor = std::make_unique<Supervisor>(loop.get(), options::supervisor(config), *launcher, *gate);
+  capacity_teller = std::make_unique<CapacityTeller>(*gate);
+  supervisor->observe(*capacity_teller);
   supervisor->on_close_listeners([this](WorkerId) {
     doors->close();
     supervisor->listeners_closed();
@@ -83,6 +84,7 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   reporting->on_alarm([this](const std::string& event_line) { alarm_hook->run(event_line); });
   reporting->say(options::saturation(config));
   workers = config.workers.count;
+  fleet_report = std::make_unique<FleetReport>(loop.get(), *gate, options::fleet_names(config));
   controls = must(Controls::open(loop.get(), options::control(config, version), operator_parts()));
 }
 
@@ -102,10 +104,11 @@ OperatorParts Instance::Parts::operator_parts() {
     reporting->changed();
   };
   wishes.recycle = [this](std::optional<unsigned> slot) { return memory_watch->ask_to_go(slot); };
-  wishes.affordable = [policy = fleet_policy](unsigned wanted) { return check(policy, wanted); };
+  wishes.affordable = affordable;
   wishes.room_for_a_reload = [this] { return memory_watch->room_for_a_reload(); };
   wishes.reopen_logs = [this] { reporting->reopen(); };
   wishes.status_document = [this] { return reporting->status_document(); };
+  wishes.fleet_document = [this](auto told) { fleet_report->ask(std::move(told)); };
   wishes.say = [this](const std::string& line) { reporting->log().info(line); };
   return wishes;
 }

@@ -91,6 +91,7 @@ ReportOptions report(const Config& config, const std::string& version, const Ser
                         .log = {.level = config.log.level, .format = config.log.format},
                         .events_file = config.log.events,
                         .pid_file = config.process.pid_file,
+                        .own_fleet = !config.fleet.store,
                         .service_manager = service_manager};
   const ControlConfig& control = config.control;
   if (control.admin)

@@ -2,7 +2,7 @@
 // The command line in each part's own words. Called by Instance alone; translates, decides nothing.
 #include <string>
 
-#include "lease/fleet_policy.h"
+#include "lease/make_gate.h"
 #include "master/config/config.h"
 #include "master/connections/doors.h"
 #include "master/control/controls.h"
@@ -12,6 +12,7 @@
 #include "master/pool/health.h"
 #include "master/pool/supervisor.h"
 #include "master/recycling/memory_watch.h"
+#include "master/report/fleet_json.h"
 #include "master/report/reporting.h"
 namespace moult::options {
 ReportOptions report(const Config&, const std::string& version, const ServiceManagerSettings&);
@@ -22,6 +23,11 @@ LaunchOptions launch(const Config&, const Doors&, const InstalledParts&, std::op
 SupervisorPolicy supervisor(const Config&);
 MemoryWatchOptions recycling(const Config&);
 FleetPolicy fleet(const Config&);
+// Reads the password's and the authority's file. What becomes of the store is said in the log.
+Result<GateOptions> gate(const Config&, Reporting&);
+FleetNames fleet_names(const Config&);
+// Whether one of so many workers could be replaced, as --min-healthy is. What a fleet has, no instance knows.
+std::function<Result<void>(unsigned workers)> affordable(const Config&);
 // What config/ cannot check because it knows nothing of the recycler and the ledger. One sentence that names the flag.
 Result<void> checked(const Config&);
 std::vector<std::string> saturation(const Config&);  // what the settings permit at most, a line each

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/worker_limits.h"
 #include "master/instance_options.h"
 #include "recycler/saturation.h"
 namespace moult::options {
@@ -126,7 +127,13 @@ Result<void> checked(const Config& config) {
   const LimitSettings given = limits(config.recycling);
   if (given.base == LimitSettings::Base::given && given.hard_bytes && *given.hard_bytes <= given.base_bytes)
     return Error{"--hard-limit must be above --memory-limit"};
-  return check(fleet(config), config.workers.count);
+  return affordable(config)(config.workers.count);
+}
+
+std::function<Result<void>(unsigned)> affordable(const Config& config) {
+  return [policy = fleet(config), shared = config.fleet.store.has_value()](unsigned workers) {
+    return check(policy, shared ? most_workers : workers);
+  };
 }
 
 std::vector<std::string> saturation(const Config& config) {

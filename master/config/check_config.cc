@@ -72,6 +72,21 @@ Result<void> check_tls(const Config& config, const Settings& settings) {
   }
   return {};
 }
+
+Result<void> check_fleet(const Config& config, const Settings& settings) {
+  const auto& fleet = config.fleet;
+  if (!fleet.store) return {};
+  if (fleet.name.empty())
+    return Error{
+        origin_of(settings, "fleet") +
+        ": instances that share a budget share a name: say --fleet-name, the same for all instances of one app"};
+  if (!fleet.store->password.empty() && origin_of(settings, "fleet") == "--fleet")
+    return Error{
+        "--fleet: a password in an argument can be read in ps by every user here: set MOULT_FLEET_PASSWORD, or "
+        "say ?password-file=PATH in the URL, or set MOULT_FLEET to all of it"};
+  if (!fleet.ca || access(fleet.ca->c_str(), R_OK) == 0) return {};
+  return errno_error(origin_of(settings, "fleet-ca") + ": cannot read " + *fleet.ca, errno);
+}
 }  // namespace
 
 bool is_loopback(const TcpAddress& address) {
@@ -84,7 +99,8 @@ bool is_loopback(const TcpAddress& address) {
 Result<void> check_config(const Config& config, const Settings& settings) {
   if (const auto checked = check_addresses(config, settings); !checked) return checked;
   if (const auto checked = check_admin(config, settings); !checked) return checked;
-  return check_tls(config, settings);
+  if (const auto checked = check_tls(config, settings); !checked) return checked;
+  return check_fleet(config, settings);
 }
 
 std::vector<std::string> warnings_about(const Config& config, const Settings& settings) {
@@ -118,6 +134,11 @@ std::vector<std::string> warnings_about(const Config& config, const Settings& se
     warnings.push_back(origin_of(settings, "max-requests") +
                        ": of each worker at most one replacement an hour, and one in --cooldown of all: set "
                        "--recycle-rate and --cooldown to how often it is meant");
+  if (!config.fleet.store)
+    for (const auto name : {"fleet-name", "fleet-password", "fleet-ca", "urgent-wait"})
+      has_no_effect(name, "--fleet is local");
+  if (config.fleet.store && config.fleet.store->kind != RedisAddress::Kind::tls)
+    has_no_effect("fleet-ca", "only rediss:// has certificates");
   if (!config.control.admin) has_no_effect("admin-token", "there is no --admin");
   const auto token = settings.find("admin-token");
   if (token != settings.end() && token->second.origin == "--admin-token")

@@ -12,6 +12,7 @@
 
 #include "base/bind_address.h"
 #include "base/log_level.h"
+#include "lease/redis_url.h"
 #include "master/config/units.h"
 namespace moult {
 enum class AppKind { python, native, command };
@@ -129,6 +130,11 @@ struct RecycleRate {
   bool operator==(const RecycleRate&) const = default;
 };
 struct FleetConfig {
+  std::optional<RedisAddress> store;    // none: this instance is its own fleet
+  std::optional<std::string> password;  // of the store; never printed or logged
+  std::string name;                     // of the fleet
+  std::optional<std::string> ca;        // a file, for rediss://
+  milliseconds urgent_wait{};
   unsigned lease_permits = 0;
   milliseconds lease_ttl{};
   RecycleRate recycle_rate;

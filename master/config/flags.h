@@ -53,7 +53,8 @@ struct Flag {
   std::string_view help = {};
   FlagType type = {};
   std::vector<Place> places = {Place::command_line, Place::environment, Place::file};
-  bool secret = false;  // never printed
+  bool secret = false;                                      // never printed
+  std::function<std::string(std::string_view)> shown = {};  // a value without what is secret in it; empty: as it is
 };
 
 const std::vector<Flag>& flags();  // by group, in the order of help
@@ -69,5 +70,6 @@ std::vector<std::string_view> names_for(Place);
 Error later_flag_error(std::string_view written);
 
 std::vector<Flag> recycling_flags();          // recycling_flags.cc: rows of the table
+std::vector<Flag> fleet_flags();              // fleet_flags.cc: likewise
 std::vector<Flag> flags_of_later_versions();  // later_flags.cc: rows with a name only
 }  // namespace moult

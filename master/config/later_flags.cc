@@ -2,9 +2,7 @@
 #include "master/config/flags.h"
 namespace moult {
 std::vector<Flag> flags_of_later_versions() {
-  constexpr std::string_view names[] = {// the fleet
-                                        "fleet", "fleet-name", "fleet-ca", "urgent-wait",
-                                        // connections between two workers
+  constexpr std::string_view names[] = {// connections between two workers
                                         "parking-max", "linger-timeout",
                                         // sleeping and waking
                                         "idle", "warmth", "warm-for", "spares", "wake-timeout", "idle-ignore",

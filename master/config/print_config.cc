@@ -1,5 +1,6 @@
 #include "master/config/print_config.h"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,8 @@ json one_value(const Flag& flag, const std::string& text) {
   return text;
 }
 
-json value_of(const Flag& flag, const std::vector<std::string>& texts) {
+json value_of(const Flag& flag, std::vector<std::string> texts) {
+  if (flag.shown) std::ranges::transform(texts, texts.begin(), flag.shown);
   if (flag.type.shape != FlagShape::list && flag.type.shape != FlagShape::pairs) return one_value(flag, texts.back());
   return json(texts);
 }

@@ -1,6 +1,4 @@
-// The rows of the flag table that say when a worker is replaced, and how often the fleet may.
-#include <charconv>
-
+// The rows of the flag table that say when a worker is replaced.
 #include "master/config/flag_types.h"
 #include "master/config/in_quotes.h"
 namespace moult {
@@ -29,27 +27,9 @@ Result<void> read_min_headroom(Config& config, std::string_view text) {
   config.recycling.min_headroom = *size;
   return {};
 }
+}  // namespace
 
-Result<double> parse_rate(std::string_view text) {
-  constexpr double highest = 1e6;
-  double rate = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), rate);
-  if (read.ec == std::errc() && read.ptr == text.data() + text.size() && rate > 0 && rate <= highest) return rate;
-  return Error{in_quotes(text) + " is not a rate: a number above 0, at most 1000000"};
-}
-
-// 1/h/worker, 12/h, off.
-Result<RecycleRate> parse_recycle_rate(std::string_view text) {
-  if (text == "off") return RecycleRate{0, RecycleRate::Per::unlimited};
-  const auto per = text.ends_with("/h/worker") ? RecycleRate::Per::worker : RecycleRate::Per::fleet;
-  const std::string_view unit = per == RecycleRate::Per::worker ? "/h/worker" : "/h";
-  if (!text.ends_with(unit)) return Error{in_quotes(text) + " is not a rate: N/h/worker, N/h for the fleet, or off"};
-  const auto rate = parse_rate(text.substr(0, text.size() - unit.size()));
-  if (!rate) return rate.error();
-  return RecycleRate{*rate, per};
-}
-
-std::vector<Flag> when_to_replace() {
+std::vector<Flag> recycling_flags() {
   constexpr auto part = &Config::recycling;
   constexpr auto group = FlagGroup::recycling;
   using Part = RecyclingConfig;
@@ -105,29 +85,5 @@ std::vector<Flag> when_to_replace() {
       {"on-alarm", 0, "COMMAND", "", group, "run this by sh when the alarm begins or ends; its event is in MOULT_EVENT",
        text(part, &Part::on_alarm)},
   };
-}
-
-std::vector<Flag> what_the_fleet_affords() {
-  constexpr auto part = &Config::fleet;
-  constexpr auto group = FlagGroup::fleet;
-  return {
-      {"recycle-rate", 0, "RATE", "1/h/worker", group, "replacements an hour: N/h/worker, N/h, or off",
-       reads(FlagShape::text, part, &FleetConfig::recycle_rate, parse_recycle_rate)},
-      {"recycle-burst", 0, "N", "2", group, "how many may come at once after a quiet time",
-       number(part, &FleetConfig::recycle_burst, 1, 1000)},
-      {"min-healthy", 0, "PERCENT", "50%", group, "the share of workers that must serve while one is replaced",
-       percent(part, &FleetConfig::min_healthy_percent)},
-      {"lease-permits", 0, "N", "1", group, "how many may be replaced at a time",
-       number(part, &FleetConfig::lease_permits, 1, 1024)},
-      {"lease-ttl", 0, "TIME", "120s", group, "a replacement that nobody renews gives its place back after this",
-       time(part, &FleetConfig::lease_ttl, 1s, 24h)},
-  };
-}
-}  // namespace
-
-std::vector<Flag> recycling_flags() {
-  std::vector<Flag> all = when_to_replace();
-  for (Flag& row : what_the_fleet_affords()) all.push_back(std::move(row));
-  return all;
 }
 }  // namespace moult

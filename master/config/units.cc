@@ -109,6 +109,14 @@ Result<unsigned> parse_mode(std::string_view text) {
   return mode;
 }
 
+Result<double> parse_rate(std::string_view text) {
+  constexpr double highest = 1e6;
+  double rate = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), rate);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size() && rate > 0 && rate <= highest) return rate;
+  return Error{in_quotes(text) + " is not a rate: a number above 0, at most 1000000"};
+}
+
 Result<bool> parse_toggle(std::string_view text) {
   for (const auto on : {"on", "true", "yes", "1"})
     if (text == on) return true;

@@ -11,6 +11,7 @@
 
 #include "base/step.h"
 #include "master/control/control_client.h"
+#include "master/control/fleet_table.h"
 #include "master/control/status_table.h"
 namespace moult {
 namespace {
@@ -72,36 +73,39 @@ std::string word(const json& result, const char* key) {
   return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
+using ForPeople = std::string (*)(const json&, std::size_t width);
+int print_document(const ClientSurroundings& around, const ClientRequest& request, const json& document,
+                   ForPeople for_people) {
+  if (request.json) around.out << document.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
+  else around.out << for_people(document, around.width) << std::flush;
+  return client_done;
+}
+
 int print(const ClientSurroundings& around, const ClientRequest& request, const json& result, ControlClient& client) {
-  return std::visit(Match{[&](const StatusCommand&) -> int {
-                            if (request.json)
-                              around.out << result.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
-                            else around.out << status_table(result, around.width) << std::flush;
-                            return client_done;
-                          },
-                          [&](const VersionCommand&) -> int {
-                            around.out << "running: moult " << word(result, "version") << ", name "
-                                       << word(result, "name") << ", pid " << word(result, "pid") << std::endl;
-                            return client_done;
-                          },
-                          [&](const ScaleCommand&) -> int {
-                            around.out << "workers wanted: " << word(result, "wanted") << std::endl;
-                            return client_done;
-                          },
-                          [&](const StopCommand&) -> int { return print_stop(around, request, client); },
-                          [&](const RecycleCommand&) -> int {
-                            around.out << "workers asked to go: " << word(result, "asked")
-                                       << "; each goes when the cooldown and the budget let it: see 'moult status'"
-                                       << std::endl;
-                            return client_done;
-                          },
-                          [&](const ReloadCommand& reload) -> int {
-                            if (reload.wait)
-                              around.out << "reloaded: generation " << word(result, "generation") << std::endl;
-                            else around.out << "the reload has begun: 'moult status' shows how it goes" << std::endl;
-                            return client_done;
-                          }},
-                    request.command);
+  return std::visit(
+      Match{[&](const StatusCommand&) -> int { return print_document(around, request, result, status_table); },
+            [&](const FleetCommand&) -> int { return print_document(around, request, result, fleet_table); },
+            [&](const VersionCommand&) -> int {
+              around.out << "running: moult " << word(result, "version") << ", name " << word(result, "name")
+                         << ", pid " << word(result, "pid") << std::endl;
+              return client_done;
+            },
+            [&](const ScaleCommand&) -> int {
+              around.out << "workers wanted: " << word(result, "wanted") << std::endl;
+              return client_done;
+            },
+            [&](const StopCommand&) -> int { return print_stop(around, request, client); },
+            [&](const RecycleCommand&) -> int {
+              around.out << "workers asked to go: " << word(result, "asked")
+                         << "; each goes when the cooldown and the budget let it: see 'moult status'" << std::endl;
+              return client_done;
+            },
+            [&](const ReloadCommand& reload) -> int {
+              if (reload.wait) around.out << "reloaded: generation " << word(result, "generation") << std::endl;
+              else around.out << "the reload has begun: 'moult status' shows how it goes" << std::endl;
+              return client_done;
+            }},
+      request.command);
 }
 
 int ask(const ClientSurroundings& around, const ClientRequest& request) {

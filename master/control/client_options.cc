@@ -26,6 +26,7 @@ constexpr std::array known{Known{"status", "show what the running moult and its 
                            Known{"stop", "stop the running moult: gracefully, or with --now"},
                            Known{"reload", "load the app's code anew and replace the workers"},
                            Known{"recycle", "replace the worker of a slot, or all workers, one after the other"},
+                           Known{"fleet", "show what the fleet's budget allows: moult fleet status"},
                            Known{"version", "print the version of this program and of the running moult"}};
 
 cxxopts::Options options_of(const std::string& command, const char* purpose) {
@@ -34,7 +35,7 @@ cxxopts::Options options_of(const std::string& command, const char* purpose) {
   add("control", "the control socket (default: by name; MOULT_CONTROL)", cxxopts::value<std::string>(), "PATH");
   add("n,name", "the name of the instance (default: moult; MOULT_NAME)", cxxopts::value<std::string>(), "NAME");
   add("h,help", "print this");
-  if (command == "status") add("json", "print the status document as JSON");
+  if (command == "status" || command == "fleet") add("json", "print the document as JSON");
   if (command == "stop") add("now", "do not wait for requests in flight");
   if (command == "stop" || command == "reload") {
     add("wait", "wait until it has ended, and say how");
@@ -44,6 +45,11 @@ cxxopts::Options options_of(const std::string& command, const char* purpose) {
     options.positional_help("[SLOT]");
     add("slot", "", cxxopts::value<std::vector<std::string>>());
     options.parse_positional("slot");
+  }
+  if (command == "fleet") {
+    options.positional_help("status");
+    add("what", "", cxxopts::value<std::vector<std::string>>());
+    options.parse_positional("what");
   }
   if (command == "scale") {
     options.positional_help("N");
@@ -83,6 +89,12 @@ Result<Command> recycle_command(const cxxopts::ParseResult& given) {
   return no_such_slot();
 }
 
+Result<Command> fleet_command(const cxxopts::ParseResult& given) {
+  const auto what = given.count("what") ? given["what"].as<std::vector<std::string>>() : std::vector<std::string>();
+  if (what == std::vector<std::string>{"status"}) return Command{FleetCommand{}};
+  return Error{"fleet takes one word: moult fleet status"};
+}
+
 Error no_number_of_workers() {
   return {"scale needs the number of workers, a whole number from " + std::to_string(fewest_workers) + " to " +
           std::to_string(most_workers) + ": moult scale N"};
@@ -99,6 +111,7 @@ Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& 
   if (name == "reload") return Command{ReloadCommand{given.count("wait") > 0}};
   if (name == "status") return Command{StatusCommand{}};
   if (name == "recycle") return recycle_command(given);
+  if (name == "fleet") return fleet_command(given);
   const auto numbers =
       given.count("workers") ? given["workers"].as<std::vector<std::string>>() : std::vector<std::string>();
   if (const auto workers = numbers.size() == 1 ? whole_number(numbers.front()) : std::nullopt)
@@ -125,7 +138,7 @@ Result<ClientRequest> parse(const Known& command, int argc, const char* const* a
   auto read = command_of(name, given);
   if (!read) return read.error();
   request.command = *read;
-  request.json = name == "status" && given.count("json") > 0;
+  request.json = (name == "status" || name == "fleet") && given.count("json") > 0;
   if ((name == "stop" || name == "reload") && given.count("timeout")) {
     const auto wait = parse_wait(given["timeout"].as<std::string>());
     if (!wait) return wait.error();

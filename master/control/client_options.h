@@ -1,7 +1,7 @@
 #pragma once
 // The command line of the commands that speak to a running moult:
 //   moult status [--json] · scale N · stop [--now] [--wait] [--timeout T] · reload [--wait] [--timeout T] · recycle
-//   [SLOT] · version
+//   [SLOT] · fleet status [--json] · version
 // each with --control PATH or -n NAME. Reads its arguments and the given environment only.
 #include <functional>
 #include <string>

@@ -88,7 +88,12 @@ Result<Command> parse_command(const json& frame) {
     if ((stray = unknown_key(frame, name, {"slot"}))) return *stray;
     return parse_recycle(frame);
   }
-  return Error{"no command '" + name.substr(0, 40) + "' (commands: status, version, scale, stop, reload, recycle)"};
+  if (name == "fleet") {
+    if ((stray = unknown_key(frame, name, {}))) return *stray;
+    return Command{FleetCommand{}};
+  }
+  return Error{"no command '" + name.substr(0, 40) +
+               "' (commands: status, version, scale, stop, reload, recycle, fleet)"};
 }
 
 json command_json(const Command& command) {
@@ -108,6 +113,7 @@ json command_json(const Command& command) {
                      frame["command"] = "reload";
                      frame["wait"] = c.wait;
                    },
+                   [&](const FleetCommand&) { frame["command"] = "fleet"; },
                    [&](const RecycleCommand& c) {
                      frame["command"] = "recycle";
                      if (c.slot) frame["slot"] = *c.slot;

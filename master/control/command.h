@@ -24,10 +24,12 @@ struct StopCommand {
 struct ReloadCommand {
   bool wait = false;  // answered when the reload has ended, not when it has begun
 };
+struct FleetCommand {};  // fleet status
 struct RecycleCommand {
   std::optional<unsigned> slot;  // none: all workers
 };
-using Command = std::variant<StatusCommand, VersionCommand, ScaleCommand, StopCommand, ReloadCommand, RecycleCommand>;
+using Command =
+    std::variant<StatusCommand, VersionCommand, ScaleCommand, StopCommand, ReloadCommand, RecycleCommand, FleetCommand>;
 
 // Unknown commands, unknown keys and wrong types are refused: an older master never half obeys a newer client.
 Result<Command> parse_command(const nlohmann::json& frame);

@@ -46,6 +46,10 @@ Answer run_command(Operator& wishes, const ControlIdentity& identity, const Comm
               else wishes.stop(asked_by);
               return CommandResult(R"({"begun":true})");
             },
+            [&](const FleetCommand&) -> Answer {
+              wishes.fleet(std::move(later));
+              return std::nullopt;
+            },
             [&](const RecycleCommand& c) -> Answer {
               const auto asked = wishes.recycle(asked_by, c.slot);
               if (!asked) return asked.error();

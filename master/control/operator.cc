@@ -81,4 +81,6 @@ void Operator::reopen_logs(const std::string& asked_by) {
 void Operator::refuse(const std::string& asked_by, const std::string& why) { parts_.say(why + " (" + asked_by + ")"); }
 
 std::string Operator::status() const { return parts_.status_document(); }
+
+void Operator::fleet(std::function<void(Result<std::string>)> told) const { parts_.fleet_document(std::move(told)); }
 }  // namespace moult

@@ -25,6 +25,7 @@ struct OperatorParts {
   std::function<void()> reopen_worker_logs;  // tells the workers
   std::function<void()> reopen_logs;         // our own
   std::function<std::string()> status_document;
+  std::function<void(std::function<void(Result<std::string>)> told)> fleet_document;
   std::function<void(const std::string& line)> say;  // to the log, for people
 };
 
@@ -52,6 +53,8 @@ class Operator {
   void reopen_logs(const std::string& asked_by);
   void refuse(const std::string& asked_by, const std::string& why);  // only says so
   std::string status() const;                                        // JSON, DESIGN "Status"
+  // The fleet's ledger as JSON. `told` is called once, later, within a few seconds.
+  void fleet(std::function<void(Result<std::string>)> told) const;
 
  private:
   bool stopping() const;

@@ -80,7 +80,7 @@ Json holds(const std::vector<HeldFor>& held) {
   return list;
 }
 
-void add_recycle(Json& line, const RecycleRecord& r) {
+void add_recycle(Json& line, const RecycleRecord& r, bool own_fleet) {
   add_worker(line, r.worker);
   line["reason"] = name(r.why.cause);
   line["urgency"] = name(r.why.urgency);
@@ -90,7 +90,7 @@ void add_recycle(Json& line, const RecycleRecord& r) {
   line["requests"] = r.requests;
   line["lifetime_seconds"] = seconds(r.lifetime);
   line["gap_seconds"] = r.gap ? Json(seconds(*r.gap)) : Json(nullptr);
-  line["fleet_gap_seconds"] = line["gap_seconds"];  // this instance is its own fleet
+  line["fleet_gap_seconds"] = own_fleet ? line["gap_seconds"] : Json(nullptr);
   line["cooldown_seconds"] = seconds(r.why.evidence.cooldown);
   line["over_limit_seconds"] = seconds(r.over_limit);
   line["over_hard_seconds"] = seconds(r.over_hard);
@@ -151,7 +151,7 @@ struct Fill {
     line["outcome"] = e.outcome;
     line["error"] = e.error.empty() ? Json(nullptr) : Json(shortened(e.error));
   }
-  void operator()(const WorkerRecycled& e) const { add_recycle(line, e.recycle); }
+  void operator()(const WorkerRecycled& e) const { add_recycle(line, e.recycle, e.own_fleet); }
   void operator()(const HoldStarted& e) const {
     add_worker(line, e.worker);
     line["reason"] = name(e.why);

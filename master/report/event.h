@@ -56,6 +56,7 @@ struct ReloadFinished {
 };
 struct WorkerRecycled {
   RecycleRecord recycle;
+  bool own_fleet = true;  // else this instance does not know when the fleet's last one was
 };
 struct HoldStarted {
   WorkerName worker;

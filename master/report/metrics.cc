@@ -45,6 +45,18 @@ prometheus::MetricFamily gauge(const char* name, const char* help, double value)
   return one.family;
 }
 
+prometheus::MetricFamily refusals(const GateDescription& gate) {
+  prometheus::MetricFamily family{
+      "moult_gate_refusals_total", "Times that the budget said no.", prometheus::MetricType::Counter, {}};
+  for (std::size_t i = 0; i < gate.refusals.size(); ++i) {
+    prometheus::ClientMetric metric;
+    metric.label.push_back({"reason", name(static_cast<Refusal>(i))});
+    metric.counter.value = static_cast<double>(gate.refusals[i]);
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
 prometheus::MetricFamily workers_by_state(const SupervisorDescription& pool) {
   std::map<std::string, unsigned> counted;
   for (const WorkerState state : {WorkerState::booting, WorkerState::serving, WorkerState::retiring})
@@ -108,7 +120,8 @@ void Metrics::recycle_begun(const WorkerName&, const Recycle&, const Granted& gr
 }
 
 std::vector<prometheus::MetricFamily> Metrics::collect(const SupervisorDescription& pool,
-                                                       const RecyclingDescription& recycling) {
+                                                       const RecyclingDescription& recycling,
+                                                       const GateDescription& gate) {
   std::vector<prometheus::MetricFamily> all = registry_.Collect();
   Gauges info{"moult_info", "The version that runs."};
   info.add(1, "version", version_);
@@ -124,6 +137,11 @@ std::vector<prometheus::MetricFamily> Metrics::collect(const SupervisorDescripti
   if (recycling.headroom_bytes != no_limit)
     all.push_back(gauge("moult_headroom_bytes", "What this instance may still allocate.",
                         static_cast<double>(recycling.headroom_bytes)));
+  all.push_back(gauge("moult_gate_tokens", "Replacements that the budget affords now; below zero: debt.", gate.tokens));
+  all.push_back(gauge("moult_gate_reachable", "0 while the fleet's store does not answer.", gate.trouble.empty()));
+  all.push_back(gauge("moult_gate_owed", "Ungated replacements that the store has not yet been told of.",
+                      static_cast<double>(gate.owed)));
+  all.push_back(refusals(gate));
   return all;
 }
 

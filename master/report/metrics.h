@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lease/gate_description.h"
 #include "master/pool/supervisor.h"
 #include "master/recycling/memory_watch.h"
 namespace moult {
@@ -26,7 +27,8 @@ class Metrics : public WorkerObserver, public RecycleObserver {
   void hold_started(const WorkerName&, const HeldBack&, const Evidence&) override;
   void recycle_begun(const WorkerName&, const Recycle&, const Granted&) override;
 
-  std::vector<prometheus::MetricFamily> collect(const SupervisorDescription&, const RecyclingDescription&);
+  std::vector<prometheus::MetricFamily> collect(const SupervisorDescription&, const RecyclingDescription&,
+                                                const GateDescription&);
 
  private:
   prometheus::Counter& counter(const char* name, const char* help);

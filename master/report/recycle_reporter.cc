@@ -57,7 +57,7 @@ void RecycleReporter::recycled(const RecycleRecord& record) {
   parts_.log.info(called(record.worker) + " was recycled (" + name(record.why.cause) + ") after " +
                   std::to_string(record.requests) + " requests in " + number(seconds(record.lifetime)) +
                   " s; it drained for " + number(seconds(record.drained_for)) + " s: " + name(record.drain));
-  tell(WorkerRecycled{record});
+  tell(WorkerRecycled{record, parts_.own_fleet});
 }
 
 void RecycleReporter::hold_started(const WorkerName& worker, const HeldBack& held, const Evidence& evidence) {

@@ -13,6 +13,7 @@ struct RecycleReporterParts {
   Log& log;
   EventLog* events;  // null: no --events
   std::string instance;
+  bool own_fleet = true;  // --fleet local
   // Each alarm that begins or ends, as its event line: for --on-alarm.
   std::function<void(const std::string& event_line)> on_alarm = {};
   std::function<Clocks()> clocks = {};  // for tests; none: the real ones

@@ -52,7 +52,8 @@ Result<void> Reporting::open_parts() {
   if (!service_manager) return service_manager.error();
   service_manager_ = std::move(*service_manager);
   reporter_ = std::make_unique<EventReporter>(EventReporterParts{*log_, events_.get(), oom_kills_, options_.version});
-  recycle_reporter_ = std::make_unique<RecycleReporter>(RecycleReporterParts{*log_, events_.get(), options_.name});
+  recycle_reporter_ =
+      std::make_unique<RecycleReporter>(RecycleReporterParts{*log_, events_.get(), options_.name, options_.own_fleet});
   return {};
 }
 
@@ -66,7 +67,7 @@ Result<void> Reporting::watch(ReportSources sources) {
   if (options_.admin_servers.empty()) return {};
   publisher_ = std::make_unique<SnapshotPublisher>(loop_, board_, [this] {
     Snapshot taken = take_snapshot();
-    taken.metrics = metrics_.collect(taken.pool, taken.recycling);
+    taken.metrics = metrics_.collect(taken.pool, taken.recycling, taken.gate);
     return taken;
   });
   supervisor.observe(*publisher_);

@@ -23,6 +23,7 @@ struct ReportOptions {
   std::string name, version;
   LogOptions log;
   std::optional<std::string> events_file, pid_file;
+  bool own_fleet = true;                          // --fleet local
   std::vector<AdminServerOptions> admin_servers;  // none: no thread, no snapshot
   ServiceManagerSettings service_manager;
 };

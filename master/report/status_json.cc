@@ -54,9 +54,16 @@ Json recycler_json(const RecyclingDescription& recycling) {
 Json gate_json(const GateDescription& gate) {
   Json refusals = Json::object();
   for (std::size_t i = 0; i < gate.refusals.size(); ++i) refusals[name(static_cast<Refusal>(i))] = gate.refusals[i];
-  return {{"kind", gate.kind},       {"state", gate.state},     {"lease", gate.lease_held ? "held" : "free"},
-          {"tokens", gate.tokens},   {"granted", gate.granted}, {"refusals", refusals},
-          {"ungated", gate.ungated}, {"owed", gate.owed}};
+  return {{"kind", gate.kind},
+          {"state", gate.state},
+          {"lease", gate.lease_held ? "held" : "free"},
+          {"tokens", gate.tokens},
+          {"granted", gate.granted},
+          {"refusals", refusals},
+          {"ungated", gate.ungated},
+          {"owed", gate.owed},
+          {"leases_lost", gate.leases_lost},
+          {"trouble", gate.trouble.empty() ? Json(nullptr) : Json(gate.trouble)}};
 }
 
 Json lifetimes_json(const RecyclingDescription& recycling) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "lease/local_gate.h"
+#include "lease/gate_description.h"
 #include "master/pool/supervisor.h"
 #include "master/recycling/memory_watch.h"
 namespace moult {

@@ -78,13 +78,16 @@ const std::vector<std::string> usable{"bind",
                                       "alarm-requests-p10",
                                       "alarm-window",
                                       "on-alarm",
+                                      "fleet",
+                                      "fleet-name",
+                                      "fleet-ca",
+                                      "urgent-wait",
                                       "lease-permits",
                                       "lease-ttl",
                                       "recycle-rate",
                                       "recycle-burst",
                                       "min-healthy"};
-const std::vector<std::string> later{"state-dir",   "fleet",       "fleet-name",     "fleet-ca",
-                                     "urgent-wait", "parking-max", "linger-timeout", "idle",
+const std::vector<std::string> later{"state-dir",   "parking-max", "linger-timeout", "idle",
                                      "warmth",      "warm-for",    "spares",         "wake-timeout",
                                      "idle-ignore", "on-sleep",    "on-wake",        "sidecar-bind"};
 

@@ -277,6 +277,27 @@ TEST(ReadConfig, WarnsThatMaxRequestsIsBoundByTheDefaultRate) {
   EXPECT_THAT(request({"a:b", "--max-requests", "1000", "--recycle-rate", "off"}).warnings, IsEmpty());
 }
 
+TEST(ReadConfig, ReadsWhereTheFleetsLedgerIs) {
+  EXPECT_FALSE(request({"a:b"}).config.fleet.store);
+  const auto read = request({"a:b", "--fleet", "rediss://store.example:7000/3", "--fleet-name", "web"});
+  EXPECT_EQ(read.config.fleet.store->host, "store.example");
+  EXPECT_EQ(read.config.fleet.name, "web");
+  EXPECT_THAT(read.warnings, IsEmpty());
+}
+
+TEST(ReadConfig, RefusesAFleetWithoutANameAndAPasswordThatPsShows) {
+  EXPECT_THAT(refusal({"a:b", "--fleet", "redis://store"}), HasSubstr("say --fleet-name"));
+  const std::string refused = refusal({"a:b", "--fleet", "redis://:open-sesame@store", "--fleet-name", "web"});
+  EXPECT_THAT(refused, HasSubstr("MOULT_FLEET_PASSWORD"));
+  EXPECT_THAT(refused, Not(HasSubstr("open-sesame")));
+  EXPECT_THAT(refusal({"a:b", "--fleet", "http://store", "--fleet-name", "web"}), HasSubstr("or local"));
+}
+
+TEST(ReadConfig, WarnsOfFleetFlagsWithoutAFleet) {
+  EXPECT_THAT(request({"a:b", "--urgent-wait", "5s"}).warnings,
+              ElementsAre("--urgent-wait has no effect: --fleet is local"));
+}
+
 TEST(ReadConfig, KnowsWhatItWasAskedFor) {
   EXPECT_EQ(request({"a:b"}).purpose, Purpose::run);
   EXPECT_EQ(request({"a:b", "--check-config"}).purpose, Purpose::check);

@@ -1,0 +1,53 @@
+// Where the fleet's ledger is, from the command line: part of instance_options.h.
+#include <unistd.h>
+
+#include <random>
+
+#include "lease/redis_password.h"
+#include "lease/tls.h"
+#include "master/instance_options.h"
+namespace moult::options {
+namespace {
+// The host's name and the control socket: no other master that lives has both, and a restart has them again.
+std::string instance_name(const Config& config) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return std::string(host) + ":" + config.control.path;
+}
+
+std::string store_name(const FleetConfig& fleet) { return fleet.store ? printable(*fleet.store) : "local"; }
+
+std::uint64_t drawn_seed() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+Result<RedisOptions> connection(const FleetConfig& fleet) {
+  auto address = with_password(*fleet.store, fleet.password ? fleet.password->c_str() : nullptr);
+  if (!address) return Error{"--fleet: " + address.error().message};
+  RedisOptions options{.address = *std::move(address), .tls = nullptr, .client_name = "moult", .seed = drawn_seed()};
+  if (options.address.kind != RedisAddress::Kind::tls) return options;
+  auto tls = TlsContext::make(fleet.ca.value_or(""));
+  if (!tls) return Error{"--fleet-ca: " + tls.error().message};
+  options.tls = *std::move(tls);
+  return options;
+}
+}  // namespace
+
+Result<GateOptions> gate(const Config& config, Reporting& reporting) {
+  GateOptions options{fleet(config), instance_name(config), std::nullopt};
+  if (!config.fleet.store) return options;
+  auto to = connection(config.fleet);
+  if (!to) return to.error();
+  const auto news = [&reporting, store = store_name(config.fleet)](const std::string& trouble) {
+    if (trouble.empty()) return reporting.log().info("the fleet's store answers again: " + store);
+    reporting.log().warning("the fleet's store does not answer, so only urgent replacements go on: " + trouble);
+  };
+  options.store = FleetStore{*std::move(to), config.fleet.name, config.fleet.urgent_wait, news};
+  return options;
+}
+
+FleetNames fleet_names(const Config& config) {
+  return {config.fleet.store ? config.fleet.name : config.process.name, store_name(config.fleet)};
+}
+}  // namespace moult::options

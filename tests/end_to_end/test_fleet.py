@@ -1,0 +1,229 @@
+"""Several masters that share one budget in a real Redis: what the fleet may do, and what goes on without its store."""
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+from typing import List, Optional
+
+import pytest
+
+from harness import wait_until
+from recycling import OVER_HARD_LIMIT, LIMIT, Run
+
+# Nothing but the fleet's budget is in the way.
+EAGER = ["--cooldown", "0", "--min-headroom", "off", "--sample-far", "100ms", "--sample-near", "20ms"]
+
+
+class Store:
+    """A redis-server of our own on a unix socket, that forgets all when it ends."""
+
+    def __init__(self, folder: Path, password: str = "") -> None:
+        self.path, self.password, self.log = str(folder / "redis.sock"), password, folder / "redis.log"
+        self.url = f"redis+unix://{self.path}"
+        self.process: Optional[subprocess.Popen] = None
+        self.start()
+
+    def start(self) -> None:
+        more = ["--requirepass", self.password] if self.password else []
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--appendonly", "no", *more],
+                stdout=log, stderr=log, cwd=self.log.parent)
+        wait_until(lambda: os.path.exists(self.path), "the store listens")
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+@pytest.fixture
+def store(scratch):
+    made: List[Store] = []
+
+    def make(**more) -> Store:
+        made.append(Store(scratch, **more))
+        return made[-1]
+    yield make
+    for each in made:
+        each.kill()
+
+
+def member(start, scratch, store: Store, name: str, *flags: str, env: dict = {}, app: str = "leaky:app") -> Run:
+    return Run(start, scratch, "--fleet", store.url, "--fleet-name", "web", *flags, name=name, settings=EAGER, env=env,
+               app=app)
+
+
+def fleet_of(run: Run) -> dict:
+    """Empty while the store cannot be asked."""
+    answer = run.moult.client("fleet", "status", "--json")
+    return json.loads(answer.stdout) if answer.returncode == 0 else {}
+
+
+def whole(run: Run, wanted: int) -> None:
+    wait_until(lambda: fleet_of(run).get("healthy") == wanted, f"{wanted} serve in the fleet")
+
+
+def recycles(*runs: Run) -> List[dict]:
+    return sorted((line for run in runs for line in run.events.all("worker_recycled")),
+                  key=lambda line: line["fencing_token"])
+
+
+def test_two_masters_spend_one_budget(start, scratch, store):
+    redis = store()
+    runs = [member(start, scratch, redis, name, "-w", "2", "--recycle-rate", "3/h") for name in "ab"]
+    for run in runs:
+        run.serve(2)
+    whole(runs[0], 4)
+    for run in runs:
+        assert run.moult.client("recycle").returncode == 0
+    wait_until(lambda: len(recycles(*runs)) == 2, "the burst is spent")
+    wait_until(lambda: [worker["hold"] for run in runs for worker in run.moult.workers()].count("no_tokens") == 2,
+               "the others wait for tokens")
+    assert len(recycles(*runs)) == 2 and len({line["fencing_token"] for line in recycles(*runs)}) == 2
+    assert fleet_of(runs[1])["tokens"] < 1
+
+
+def test_in_a_fleet_one_worker_is_replaced_at_a_time(start, scratch, store):
+    redis = store()
+    env = {"STARTUP_SECONDS": "0.5"}
+    runs = [member(start, scratch, redis, name, "-w", "2", "--recycle-rate", "off", env=env) for name in "ab"]
+    for run in runs:
+        run.serve(2)
+    whole(runs[0], 4)
+    for run in runs:
+        run.moult.client("recycle")
+    most = 0
+
+    def all_went() -> bool:
+        nonlocal most
+        most = max(most, len(fleet_of(runs[0]).get("leases", [])))
+        return len(recycles(*runs)) == 4
+    wait_until(all_went, "all four were replaced")
+    assert most == 1
+    assert any(hold["reason"] == "lease_held" for line in recycles(*runs) for hold in line["holds"])
+
+
+def test_the_fleet_stays_above_its_minimum(start, scratch, store):
+    redis = store()
+    flags = ["-w", "2", "--recycle-rate", "off", "--min-healthy", "75%", "--replace", "in-place"]
+    a = member(start, scratch, redis, "a", *flags)
+    b = member(start, scratch, redis, "b", *flags)
+    a.serve(2), b.serve(2)
+    whole(a, 4)
+    os.kill(b.moult.pid, signal.SIGSTOP)  # not heard any more: its two count as down
+    try:
+        wait_until(lambda: fleet_of(a).get("healthy") == 2, "b has vanished", 40)
+        a.moult.client("recycle", "0")
+        a.wait_events("hold_started", reason="below_minimum")
+        assert not recycles(a)
+    finally:
+        os.kill(b.moult.pid, signal.SIGCONT)
+    assert a.the_recycle()["reason"] == "operator"
+
+
+def test_an_instance_that_stopped_is_not_missed(start, scratch, store):
+    redis = store()
+    a, b = member(start, scratch, redis, "a", "-w", "2"), member(start, scratch, redis, "b", "-w", "2")
+    a.serve(2), b.serve(2)
+    whole(a, 4)
+    assert b.moult.stop() == 0
+    assert fleet_of(a)["wanted"] == 2
+    assert {each["state"] for each in fleet_of(a)["instances"]} == {"awake", "idle"}
+
+
+def test_routine_recycles_wait_for_the_store_and_requests_do_not(start, scratch, store):
+    redis = store()
+    run = member(start, scratch, redis, "a", "-w", "2")
+    run.serve(2)
+    whole(run, 2)
+    redis.signal(signal.SIGSTOP)
+    run.moult.client("recycle", "0")
+    run.wait_events("hold_started", reason="store_unreachable")
+    assert run.moult.fetch().status == 200 and not recycles(run)
+    assert "unreachable" in run.moult.status()["gate"]["state"]
+    redis.signal(signal.SIGCONT)
+    assert run.the_recycle()["gated"] is True
+    wait_until(lambda: "the fleet's store answers again" in run.moult.log(), "it is said")
+    assert "the fleet's store does not answer" in run.moult.log()
+
+
+def test_an_urgent_recycle_goes_on_without_the_store_and_is_paid_when_it_is_back(start, scratch, store):
+    redis = store()
+    run = member(start, scratch, redis, "a", "-w", "2", *LIMIT, "--urgent-wait", "500ms")
+    run.serve(2)
+    whole(run, 2)
+    redis.kill()
+    run.grow(run.pid_of(0), OVER_HARD_LIMIT)
+    line = run.the_recycle()
+    assert (line["urgency"], line["gated"]) == ("hard_limit", False)
+    assert line["over_hard_seconds"] < 1 + 2 * 0.5 + 1.5  # cooldown, wait and jitter; and a machine that is busy
+    assert run.events.all("gate_ungated") and run.moult.status()["gate"]["owed"] == 1
+    redis.start()
+    wait_until(lambda: run.moult.status()["gate"]["owed"] == 0, "the debt is in the store")
+    assert fleet_of(run)["tokens"] < 2
+
+
+def test_a_store_that_forgot_has_the_lease_back(start, scratch, store):
+    redis = store()
+    run = member(start, scratch, redis, "a", "-w", "2", env={"STARTUP_SECONDS": "8"})
+    run.serve(2)
+    whole(run, 2)
+    run.moult.client("recycle", "0")
+    lease = wait_until(lambda: fleet_of(run).get("leases"), "it is replaced")[0]
+    redis.kill()
+    redis.start()
+    again = wait_until(lambda: fleet_of(run).get("leases"), "the lease is there again")[0]
+    assert again["fencing_token"] == lease["fencing_token"]
+    assert run.the_recycle()["fencing_token"] == lease["fencing_token"]
+
+
+def test_instances_with_other_settings_are_named(start, scratch, store):
+    redis = store()
+    a = member(start, scratch, redis, "a", "-w", "1")
+    a.serve(1)
+    whole(a, 1)
+    b = member(start, scratch, redis, "b", "-w", "1", "--recycle-burst", "5")
+    b.serve(1)
+    whole(b, 2)
+    table = a.moult.client("fleet", "status").stdout
+    assert re.search(r"a\.control +1 +1 +\S+ +awake +- +recycle_burst=2", table), table
+    assert "burst 5" in table
+
+
+def test_the_password_is_shown_nowhere(start, scratch, store):
+    secret = "sesame-7f3a"
+    redis = store(password=secret)
+    run = member(start, scratch, redis, "a", "-w", "1", env={"MOULT_FLEET_PASSWORD": secret})
+    worker = run.serve(1)[0]
+    whole(run, 1)
+    seen = [run.moult.log(), json.dumps(run.moult.status()), json.dumps(fleet_of(run)),
+            Path(f"/proc/{run.moult.pid}/cmdline").read_text(), Path(f"/proc/{worker}/environ").read_text(),
+            run.moult.client("fleet", "status").stdout]
+    assert run.events.all("worker_ready")
+    assert not [text for text in seen + [str(run.events.all())] if secret in text]
+
+
+def test_a_wrong_password_is_said_and_the_app_serves(start, scratch, store):
+    redis = store(password="right")
+    run = member(start, scratch, redis, "a", "-w", "1", env={"MOULT_FLEET_PASSWORD": "wrong-8b1"})
+    run.serve(1)
+    wait_until(lambda: "the fleet's store does not answer" in run.moult.log(), "it is said")
+    trouble = run.moult.status()["gate"]["trouble"]
+    assert "password" in trouble and "wrong-8b1" not in run.moult.log() + trouble
+    refused = run.moult.client("fleet", "status")
+    assert refused.returncode != 0 and "password" in refused.stderr
+    assert run.moult.fetch().status == 200
+
+
+def test_without_a_fleet_its_status_is_this_instances(start, scratch):
+    run = Run(start, scratch, "-w", "2", settings=EAGER)
+    run.serve(2)
+    assert fleet_of(run)["store"] == "local"
+    assert [(each["wanted"], each["healthy"]) for each in fleet_of(run)["instances"]] == [(2, 2)]
