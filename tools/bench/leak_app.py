@@ -13,6 +13,7 @@ HEAP_BYTES = int(os.environ.get("BENCH_HEAP_BYTES", "150000000"))
 HOOK_SECONDS = float(os.environ.get("BENCH_HOOK_SECONDS", "1"))
 LEAK_AT_START = float(os.environ.get("BENCH_LEAK_AT_START", "0"))  # bytes a second
 LONGEST_REQUEST = 0.1
+FAIL_FILE = os.environ.get("BENCH_FAIL_FILE", "")  # while it exists, no worker can boot
 STEP_SECONDS = 0.01
 OBJECT_BYTES = 150
 TOUCHED_A_REQUEST = int(os.environ.get("BENCH_TOUCHED_A_REQUEST", "20000"))
@@ -40,6 +41,8 @@ def begin_to_leak(bytes_per_second: float) -> None:
 @app.on_event("startup")
 async def start() -> None:
     await asyncio.sleep(HOOK_SECONDS)
+    if FAIL_FILE and os.path.exists(FAIL_FILE):
+        raise RuntimeError("the file says that no worker can boot")
     if LEAK_AT_START:
         begin_to_leak(LEAK_AT_START)
 
