@@ -20,14 +20,6 @@ std::string number_text(double value) {
   return text;
 }
 
-std::string rate_text(const FleetPolicy& policy) {
-  switch (policy.rate_per) {
-    case RatePer::worker: return number_text(policy.tokens_per_hour) + "/h/worker";
-    case RatePer::fleet: return number_text(policy.tokens_per_hour) + "/h";
-    case RatePer::unlimited: return "off";
-  }
-  return "";
-}
 }  // namespace
 
 Result<void> check(const FleetPolicy& policy, unsigned fleet_workers) {
@@ -41,6 +33,15 @@ Result<void> check(const FleetPolicy& policy, unsigned fleet_workers) {
   return check_minimum(policy, fleet_workers);
 }
 
+std::string recycle_rate_text(const FleetPolicy& policy) {
+  switch (policy.rate_per) {
+    case RatePer::worker: return number_text(policy.tokens_per_hour) + "/h/worker";
+    case RatePer::fleet: return number_text(policy.tokens_per_hour) + "/h";
+    case RatePer::unlimited: return "off";
+  }
+  return "";
+}
+
 std::string settings_that_differ(const FleetPolicy& its, const FleetPolicy& ruling) {
   std::string said;
   const auto compare = [&](const char* flag, const std::string& mine, const std::string& fleets) {
@@ -50,7 +51,7 @@ std::string settings_that_differ(const FleetPolicy& its, const FleetPolicy& ruli
   const auto seconds = [](Duration d) { return number_text(std::chrono::duration<double>(d).count()) + "s"; };
   compare("--lease-permits", std::to_string(its.permits), std::to_string(ruling.permits));
   compare("--lease-ttl", seconds(its.ttl), seconds(ruling.ttl));
-  compare("--recycle-rate", rate_text(its), rate_text(ruling));
+  compare("--recycle-rate", recycle_rate_text(its), recycle_rate_text(ruling));
   compare("--recycle-burst", std::to_string(its.burst), std::to_string(ruling.burst));
   compare("--min-healthy", std::to_string(its.minimum_healthy_percent) + "%",
           std::to_string(ruling.minimum_healthy_percent) + "%");

@@ -33,6 +33,8 @@ inline constexpr unsigned most_instances = 4096;  // one more: the longest unhea
 // the start: this instance's workers, more where a store has told of others. A single worker is replaced by overlap.
 Result<void> check(const FleetPolicy&, unsigned fleet_workers);
 
+std::string recycle_rate_text(const FleetPolicy&);  // as --recycle-rate has it: "1/h/worker"
+
 // "--lease-permits 2 (the fleet: 1), --recycle-burst 4 (the fleet: 2)": what an instance runs with and is not judged
 // by. Empty: it agrees.
 std::string settings_that_differ(const FleetPolicy& its, const FleetPolicy& ruling);

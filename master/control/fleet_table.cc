@@ -43,20 +43,12 @@ std::string last_refusal(const json& instance) {
   return text(field(refusal, "reason")) + " " + duration(field(refusal, "ago_seconds")) + " ago";
 }
 
-std::string differing(const json& instance) {
-  const json& differs = field(instance, "settings_differ");
-  if (!differs.is_array() || differs.empty()) return "-";
-  std::string all;
-  for (const json& each : differs) all += (all.empty() ? "" : " ") + text(each);
-  return all;
-}
-
 std::string instances(const json& fleet, std::size_t width) {
   std::vector<TableRow> rows{{"INSTANCE", "SERVING", "WANTED", "HEARD", "STATE", "LAST REFUSAL", "OTHER SETTINGS"}};
   for (const json& each : field(fleet, "instances"))
     rows.push_back({text(field(each, "instance")), text(field(each, "healthy")), text(field(each, "wanted")),
                     duration(field(each, "heard_seconds_ago")), text(field(each, "state")), last_refusal(each),
-                    differing(each)});
+                    text(field(each, "settings_differ"))});
   return table(rows, instances_shape, width);
 }
 }  // namespace

@@ -7,38 +7,17 @@ using Json = nlohmann::ordered_json;
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-std::string number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
-// As --recycle-rate has it.
-std::string rate(const FleetPolicy& policy) {
-  switch (policy.rate_per) {
-    case RatePer::worker: return number(policy.tokens_per_hour) + "/h/worker";
-    case RatePer::fleet: return number(policy.tokens_per_hour) + "/h";
-    case RatePer::unlimited: break;
-  }
-  return "off";
-}
-
 Json settings_json(const FleetPolicy& policy) {
   return {{"lease_permits", policy.permits},
           {"lease_ttl_seconds", seconds(policy.ttl)},
-          {"recycle_rate", rate(policy)},
+          {"recycle_rate", recycle_rate_text(policy)},
           {"recycle_burst", policy.burst},
           {"min_healthy_percent", policy.minimum_healthy_percent}};
 }
 
-// "recycle_rate=2/h", for each that is not as the one that rules.
 Json differing(const FleetPolicy& policy, const FleetPolicy& ruling) {
-  const Json own = settings_json(policy), theirs = settings_json(ruling);
-  Json all = Json::array();
-  for (const auto& [key, value] : own.items())
-    if (value != theirs.at(key))
-      all.push_back(key + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
-  return all;
+  const std::string said = settings_that_differ(policy, ruling);
+  return said.empty() ? Json(nullptr) : Json(said);
 }
 
 Json lease_json(const Permit& permit, StoreTime now) {

@@ -6,6 +6,7 @@
 //    "instances":[{"instance","state","wanted","healthy","heard_seconds_ago","last_refusal","settings_differ"}]}
 // An instance's state: "awake", "idle" (asleep or stopped: it wants nobody), "vanished" (not heard for three
 // heartbeats: it counts as wanted and not healthy).
+// `settings_differ` is a sentence (settings_that_differ()), or null.
 #include <string>
 
 #include "lease/fleet_view.h"

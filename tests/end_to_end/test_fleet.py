@@ -193,7 +193,7 @@ def test_instances_with_other_settings_are_named(start, scratch, store):
     b.serve(1)
     whole(b, 2)
     table = a.moult.client("fleet", "status").stdout
-    assert re.search(r"a\.control +1 +1 +\S+ +awake +- +recycle_burst=2", table), table
+    assert re.search(r"a\.control +1 +1 +\S+ +awake +- +--recycle-burst 2 \(the fleet: 5\)", table), table
     assert "burst 5" in table
 
 

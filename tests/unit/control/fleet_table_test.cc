@@ -10,10 +10,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 json fleet() {
-  return json::parse(R"({"fleet":"web","store":"redis://store:6379","tokens":1.5,"tokens_per_hour":6,"wanted":6,
+  return json::parse(R"json({"fleet":"web","store":"redis://store:6379","tokens":1.5,"tokens_per_hour":6,"wanted":6,
     "healthy":5,"settings":{"lease_permits":1,"recycle_rate":"1/h/worker","recycle_burst":2,"min_healthy_percent":50},
     "leases":[],"instances":[{"instance":"a","state":"awake","wanted":3,"healthy":2,"heard_seconds_ago":1.2,
-    "last_refusal":{"reason":"no_tokens","ago_seconds":40},"settings_differ":["recycle_burst=5"]}]})");
+    "last_refusal":{"reason":"no_tokens","ago_seconds":40},"settings_differ":"--recycle-burst 5 (the fleet: 2)"}]})json");
 }
 
 TEST(FleetTable, SaysWhatTheBudgetIs) {
@@ -24,7 +24,7 @@ TEST(FleetTable, SaysWhatTheBudgetIs) {
 
 TEST(FleetTable, ShowsEachInstanceWithItsLastRefusalAndItsOtherSettings) {
   EXPECT_THAT(fleet_table(fleet(), 0), HasSubstr("a               2       3     1s  awake  no_tokens 40s ago  "
-                                                 "recycle_burst=5\n"));
+                                                 "--recycle-burst 5 (the fleet: 2)\n"));
 }
 
 TEST(FleetTable, ShowsWhoIsReplacedNow) {

@@ -45,8 +45,9 @@ TEST(FleetJson, NamesEachSettingThatIsNotTheRulingOne) {
   FleetView view = two_instances();
   view.members[1].policy.burst = 5;
   view.members[1].policy.rate_per = RatePer::unlimited;
-  EXPECT_EQ(document(view)["instances"][1]["settings_differ"], json({"recycle_rate=off", "recycle_burst=5"}));
-  EXPECT_EQ(document(view)["instances"][0]["settings_differ"], json::array());
+  EXPECT_EQ(document(view)["instances"][1]["settings_differ"],
+            "--recycle-rate off (the fleet: 1/h/worker), --recycle-burst 5 (the fleet: 2)");
+  EXPECT_EQ(document(view)["instances"][0]["settings_differ"], nullptr);
 }
 
 TEST(FleetJson, ShowsWhoHasALeaseAndForHowLong) {
