@@ -67,7 +67,7 @@ def test_a_routine_recycle_that_becomes_urgent_while_the_successor_boots_is_told
 
 
 def test_at_most_two_retire_at_once_and_a_third_urgent_one_waits(start, scratch):
-    run = Run(start, scratch, *LIMIT, "-w", "4", env={"SHUTDOWN_SECONDS": "2"})
+    run = Run(start, scratch, *LIMIT, "-w", "4", env={"SHUTDOWN_SECONDS": "4"})
     run.serve(4)
     for slot in (0, 1, 2):
         run.grow(run.pid_of(slot), OVER_HARD_LIMIT)
