@@ -23,8 +23,9 @@ struct Question {
 
 class GatesOnRedis : public testing::Test {
  protected:
+  explicit GatesOnRedis(std::vector<std::string> more = {}) : server(std::move(more)) {}
   RedisGateOptions options(const std::string& instance) {
-    RedisOptions to = over_unix(server.socket());
+    RedisOptions to = over_unix(store);
     to.seed = ++seed;
     return {to, "shop", instance, policy};
   }
@@ -56,14 +57,15 @@ class GatesOnRedis : public testing::Test {
   }
   // As the store has it, asked by another client.
   Ledger stored() {
-    RedisClient client(server.socket());
+    RedisClient client(store);
     ask_for_stored_ledger(client, "shop");
     return receive_stored_ledger(client).ledger;
   }
   bool comes_true(const std::function<bool()>& what) { return loop.run_until(what); }
-  RedisReply redis(const std::vector<std::string>& words) { return RedisClient(server.socket()).ask(words); }
+  RedisReply redis(const std::vector<std::string>& words) { return RedisClient(store).ask(words); }
 
   RedisServer server;
+  std::string store = server.socket();  // where the gates find it
   StoreLoop loop;
   FleetPolicy policy{1, std::chrono::seconds(120), 1, RatePer::fleet, 2, 50};
   Capacity capacity{4, 4};
