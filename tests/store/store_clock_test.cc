@@ -1,9 +1,8 @@
 // A store whose clock is set while a fleet uses it: by an hour, forward and back.
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "tests/store/gate_on_redis.h"
+#include "tests/store/set_clock.h"
 
 namespace moult {
 namespace {
@@ -12,24 +11,15 @@ using namespace std::chrono_literals;
 class StoreWhoseClockIsSet : public GatesOnRedis {
  protected:
   StoreWhoseClockIsSet() {
-    set_clock(0s);
     server.stop();
-    server.set_environment({std::string("LD_PRELOAD=") + MOULT_SHIFTED_CLOCK, "MOULT_CLOCK_SHIFT=" + file()});
+    server.set_environment(clock_.environment());
     server.start();
   }
-  std::string file() const { return server.folder() / "shift"; }
-  void set_clock(std::chrono::microseconds ahead) {
-    const std::int64_t shift = ahead.count();
-    std::fstream out(
-        file(), std::ios::binary | std::ios::out | (std::filesystem::exists(file()) ? std::ios::in : std::ios::trunc));
-    out.write(reinterpret_cast<const char*>(&shift), sizeof shift);
-  }
-  StoreTime time() {
-    const RedisReply reply = redis({"TIME"});
-    const auto& parts = *reply.as<RedisReply::Array>();
-    return StoreTime(std::chrono::seconds(std::stoll(*parts[0].as<std::string>())) +
-                     std::chrono::microseconds(std::stoll(*parts[1].as<std::string>())));
-  }
+  void set_clock(std::chrono::microseconds ahead) { clock_.set(ahead); }
+  StoreTime time() { return time_of(store); }
+
+ private:
+  SetClock clock_{server.folder() / "shift"};
 };
 
 TEST_F(StoreWhoseClockIsSet, IsTheOneThatTheTestsSet) {
