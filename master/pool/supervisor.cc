@@ -221,10 +221,9 @@ void Supervisor::retire(const SendRetire& order) {
 void Supervisor::ask_gate(const AskGate& question) {
   const auto answered = [this, ask = question.ask](const GateAnswer& answer) {
     const auto* granted = std::get_if<Granted>(&answer);
-    const bool is_refused = !granted;
     if (granted) asked_.at(ask).granted = *granted;
     pool_.post(GateAnswered{ask, answer});
-    if (is_refused) asked_.erase(ask);  // the pool gives back what it was granted, and has nothing here
+    if (!granted) asked_.erase(ask);  // the pool gives back what it was granted, and has nothing here
   };
   const Budget budget{now() + policy_.pool.timeouts.boot};
   asked_[question.ask].grant = gate_.acquire(question.ask, question.urgency, budget, answered);

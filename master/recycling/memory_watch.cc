@@ -274,6 +274,7 @@ void MemoryWatch::worker_gone(const Worker& worker, const Exit& exit) {
   if (record) tell([&](RecycleObserver& o) { o.recycled(*record); });
   watched_.erase(worker.id);
   if (cause == Cause::pressure) pressure_.victim_gone(worker.id, now());
+  else pressure_.forget(worker.id);
   memory_came_free_ = true;  // the pool does not know of its end yet
 }
 

@@ -56,6 +56,7 @@ class PressureWatch {
   void recycle_begun(WorkerId victim, std::uint64_t needs_bytes, std::uint64_t own_bytes,
                      std::uint64_t successor_bytes);
   void victim_gone(WorkerId, MonotonicTime now);
+  void forget(WorkerId worker) { to_be_judged_.erase(worker); }  // gone, but for another reason
 
  private:
   struct PastRecycle {
