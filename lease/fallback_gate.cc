@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/budget_timer.h"
-#include "lease/ledger.h"
+#include "lease/own_ledger.h"
 #include "lease/urgency_ladder.h"
 namespace moult {
 // The gate to the store, and the ledger of this instance alone: a fleet of one, by its own clock.
@@ -13,7 +13,7 @@ class FallbackGate::Core {
   Core(uv_loop_t* loop, FallbackOptions options, std::function<Capacity()> capacity)
       : loop_(loop),
         ladder_policy_{options.urgent_wait},
-        settings_{options.store.policy, options.store.instance, time()},
+        ledger_(loop, options.store.policy, options.store.instance),
         capacity_(capacity),
         random_{~options.store.store.seed},
         store_(std::make_unique<RedisGate>(loop, std::move(options.store), std::move(capacity))) {}
@@ -28,18 +28,12 @@ class FallbackGate::Core {
     return moult::begin(urgency, budget, ladder_policy_, now(), random_);
   }
   GateAnswer go_ungated(Urgency urgency) {
-    const Capacity capacity = capacity_();
-    const AskId operation{++operations_};
-    const auto said = apply(Acquire{operation,
-                                    settings_.of,
-                                    urgency,
-                                    StoreTime::max(),
-                                    {settings_.of, capacity.wanted, capacity.healthy},
-                                    replacement_cost(capacity, urgency)});
+    const auto said = ledger_.acquire({++operations_}, urgency, StoreTime::max(), capacity_());
     const auto* refused = std::get_if<Refused>(&said);
     if (refused && refused->why == Refusal::below_minimum) return *refused;
-    if (const auto* granted = std::get_if<Granted>(&said)) apply(Release{settings_.of, granted->fencing_token});
-    else apply(Debit{1});
+    if (const auto* granted = std::get_if<Granted>(&said))
+      ledger_.apply(Release{ledger_.instance(), granted->fencing_token});
+    else ledger_.apply(Debit{1});
     store_->debit(1);
     ++counted_.ungated;
     return Granted{0, false, {}};
@@ -54,28 +48,17 @@ class FallbackGate::Core {
     shown.refusals = counted_.refusals;
     shown.granted = counted_.granted;
     shown.ungated = counted_.ungated;
-    if (!shown.trouble.empty())
-      shown.tokens = std::get<FleetView>(moult::apply(ledger_, Look{}, settings_, time()).answer).tokens;
+    if (!shown.trouble.empty()) shown.tokens = ledger_.look().tokens;
     return shown;
   }
 
  private:
-  StoreTime time() const {
-    return StoreTime(std::chrono::duration_cast<std::chrono::microseconds>(now().time_since_epoch()));
-  }
-  LedgerAnswer apply(const LedgerRequest& request) {
-    LedgerStep step = moult::apply(std::move(ledger_), request, settings_, time());
-    ledger_ = std::move(step.ledger);
-    return std::move(step.answer);
-  }
-
   uv_loop_t* loop_;
   LadderPolicy ladder_policy_;
-  FleetSettings settings_;
+  OwnLedger ledger_;
   std::function<Capacity()> capacity_;
   Random random_;
   std::unique_ptr<RedisGate> store_;  // none: the gate is gone
-  Ledger ledger_;
   std::uint64_t operations_ = 0;
   GateDescription counted_;
 };

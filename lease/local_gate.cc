@@ -5,33 +5,21 @@
 #include <utility>
 
 #include "base/budget_timer.h"
-#include "lease/ledger.h"
+#include "lease/own_ledger.h"
 namespace moult {
-namespace {
-StoreTime store_time(MonotonicTime at) {
-  return StoreTime(std::chrono::duration_cast<std::chrono::microseconds>(at.time_since_epoch()));
-}
-}  // namespace
-
 // The ledger with its clock, shared with the grants that may have to give something back.
 class LocalGate::Book {
  public:
   Book(uv_loop_t* loop, const FleetPolicy& policy, std::string instance, std::function<Capacity()> capacity)
-      : loop_(loop), settings_{policy, std::move(instance), time()}, capacity_(std::move(capacity)) {}
+      : loop_(loop), ledger_(loop, policy, std::move(instance)), capacity_(std::move(capacity)) {}
 
   uv_loop_t* loop() const { return loop_; }
-  const FleetPolicy& policy() const { return settings_.policy; }
+  const FleetPolicy& policy() const { return ledger_.policy(); }
   void close() { capacity_ = nullptr; }
   bool closed() const { return !capacity_; }
 
   GateAnswer ask(AskId operation, Urgency urgency, Budget budget) {
-    const Capacity capacity = capacity_();
-    const LedgerAnswer said = apply(Acquire{operation,
-                                            settings_.of,
-                                            urgency,
-                                            store_time(budget.end),
-                                            {settings_.of, capacity.wanted, capacity.healthy},
-                                            replacement_cost(capacity, urgency)});
+    const LedgerAnswer said = ledger_.acquire(operation, urgency, OwnLedger::time_of(budget.end), capacity_());
     const auto* refused = std::get_if<Refused>(&said);
     if (!refused) {
       ++granted_;
@@ -40,21 +28,21 @@ class LocalGate::Book {
     ++refusals_.at(static_cast<std::size_t>(refused->why));
     const bool budget_only = refused->why == Refusal::no_tokens || refused->why == Refusal::lease_held;
     if (urgency == Urgency::routine || !budget_only) return *refused;
-    apply(Debit{1});
+    ledger_.apply(Debit{1});
     ++granted_;
     ++ungated_;
     return Granted{0, false, {}};
   }
   void hear() {
     const Capacity capacity = capacity_();
-    apply(Heartbeat{settings_.of, capacity.wanted, capacity.healthy, StoreTime::max()});
+    ledger_.apply(Heartbeat{ledger_.instance(), capacity.wanted, capacity.healthy, StoreTime::max()});
   }
   // Heard from with each, so that a lease of hours leaves no instance forgotten, whose tokens would be nobody's.
   void renew(std::uint64_t token) {
     if (!closed()) hear();
-    apply(Renew{settings_.of, token});
+    ledger_.apply(Renew{ledger_.instance(), token});
   }
-  void release(std::uint64_t token) { apply(Release{settings_.of, token}); }
+  void release(std::uint64_t token) { ledger_.apply(Release{ledger_.instance(), token}); }
 
   GateDescription describe() const {
     const FleetView seen = look();
@@ -65,20 +53,12 @@ class LocalGate::Book {
             .granted = granted_,
             .ungated = ungated_};
   }
-  FleetView look() const { return std::get<FleetView>(moult::apply(ledger_, Look{}, settings_, time()).answer); }
+  FleetView look() const { return ledger_.look(); }
 
  private:
-  StoreTime time() const { return store_time(monotonic_now(loop_)); }
-  LedgerAnswer apply(const LedgerRequest& request) {
-    LedgerStep step = moult::apply(std::move(ledger_), request, settings_, time());
-    ledger_ = std::move(step.ledger);
-    return std::move(step.answer);
-  }
-
   uv_loop_t* loop_;
-  FleetSettings settings_;
+  OwnLedger ledger_;
   std::function<Capacity()> capacity_;
-  Ledger ledger_;
   std::array<std::uint64_t, 5> refusals_{};
   std::uint64_t granted_ = 0, ungated_ = 0;
 };
