@@ -75,6 +75,7 @@ void Supervisor::reload(std::function<void(const ReloadOutcome&)> finished) {
   // code.
   PendingReload pending = std::exchange(reload_, std::nullopt).value_or(PendingReload{});
   pending.finished.push_back(std::move(finished));
+  pending.failed.reset();
   generations_.post(Reload{});
   pending.generation = generations_.state().newest;
   reload_ = std::move(pending);
@@ -166,7 +167,8 @@ void Supervisor::perform(const GenerationsAction& action) {
                  [&](const AnnounceLoaded& a) { pool_.post(GenerationLoaded{a.generation}); },
                  [&](const AnnounceLost& a) { pool_.post(GenerationLost{a.generation}); },
                  [&](const ReloadFailed& a) {
-                   if (reload_ && reload_->generation == a.generation) end_reload(cause());
+                   if (reload_ && reload_->generation == a.generation) reload_->failed = cause();
+                   settle_reload();
                  },
                  [&](const NothingLoads&) { finish(exit_not_loaded); },
              },
@@ -320,8 +322,9 @@ void Supervisor::settled() {
 // --- how a reload ends
 
 // Every slot serves the new code, and nobody new can meet the old one: who retires has said that it stopped accepting,
-// or is gone.
+// or is gone. Or it failed, and nobody new can meet what was refused.
 void Supervisor::settle_reload() {
+  if (reload_ && reload_->failed && !accepts_visitors(reload_->generation)) end_reload(std::string(*reload_->failed));
   const Pool& pool = pool_.state();
   if (!reload_ || pool.goal.proven < reload_->generation || !pool.turns.empty()) return;
   unsigned renewed = 0;
@@ -332,6 +335,12 @@ void Supervisor::settle_reload() {
   if (renewed < target(pool)) return;
   const PendingReload ended = std::move(*std::exchange(reload_, std::nullopt));
   for (const auto& finished : ended.finished) finished({true, "", ended.generation});
+}
+
+// One that still boots may accept as well: its server listens before it says READY.
+bool Supervisor::accepts_visitors(Generation generation) const {
+  return std::ranges::any_of(pool_.state().workers,
+                             [&](const Worker& w) { return w.generation == generation && attached_.at(w.id).accepts; });
 }
 
 void Supervisor::end_reload(const std::string& error) {

@@ -99,6 +99,7 @@ class Supervisor {
   struct PendingReload {
     Generation generation;
     std::vector<std::function<void(const ReloadOutcome&)>> finished;
+    std::optional<std::string> failed;  // the cause: told once nobody can meet its workers any more
   };
 
   void perform(const PoolAction&);
@@ -118,6 +119,7 @@ class Supervisor {
   void settled();
   void gone(WorkerId, Exit);
   void settle_reload();
+  bool accepts_visitors(Generation) const;
   void end_reload(const std::string& error);
   std::string cause() const;
   WorkerDescription describe(const Worker&) const;

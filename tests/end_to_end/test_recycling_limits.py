@@ -94,6 +94,31 @@ def test_a_reload_whose_code_weighs_too_much_fails_with_the_figures_and_the_old_
     assert run.serve() == workers
 
 
+HEEDS_TERM_LATE = """
+import asyncio, signal
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        while (await receive())["type"] == "lifespan.startup":
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+            asyncio.get_running_loop().call_later(1, signal.pthread_sigmask, signal.SIG_UNBLOCK, [signal.SIGTERM])
+            await send({"type": "lifespan.startup.complete"})
+        await send({"type": "lifespan.shutdown.complete"})
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"fat"})
+ballast = b"x" * 60000000
+"""
+
+
+def test_a_reload_that_failed_is_told_when_no_visitor_can_meet_the_refused_code(start, scratch, write_app):
+    folder = write_app(version("old", 0))
+    run = Run(start, scratch, *EXACT, "--memory-limit", "120MB", chdir=folder, app="app:app")
+    run.serve()
+    write_app(HEEDS_TERM_LATE)
+    assert run.moult.client("reload", "--wait").returncode != 0
+    assert {run.moult.fetch().text for _ in range(40)} == {"old"}
+
+
 def test_a_reload_whose_code_fits_draws_its_limits_from_the_new_weight(start, scratch, write_app):
     folder = write_app(version("old", 0))
     run = Run(start, scratch, *EXACT, "--memory-limit", "200MB", chdir=folder, app="app:app")
