@@ -8,6 +8,8 @@ below the hard limit: all recycles are routine.
 
     saturated    nothing else happens; replaced in place, so that the minimum is at stake
     killed       one master is killed with -9 after a quarter of the time
+    asleep       from a quarter of the time on one master wants no workers, as one that sleeps: it stands in its
+                 --stop-delay, which says the same to the store (wanted 0)
     cannot_boot  from a quarter of the time to three quarters, no worker of one master can boot
 
 A program checks the grants: each fencing token is the store's time of its grant, in microseconds; a lease ends when its
@@ -28,6 +30,7 @@ from tools.bench.leaks import Clients, Moult, until
 WORKERS, INSTANCES = 3, 2
 RATE_PER_HOUR_AND_WORKER, BURST, MINIMUM = 60, 2, 0.5
 LEAK_BYTES_PER_SECOND = 2_000_000
+STORE_KNOWS_SECONDS = 5  # a heartbeat's time
 CLOCKS_AGREE_SECONDS = 0.02  # the event's time is a millisecond's, and is taken a little after the store's
 FLAGS = ["-w", str(WORKERS), "--memory-limit", "120MB", "--hard-limit", "2GB", "--cooldown", "2s", "--lease-ttl", "2s",
          "--recycle-rate", f"{RATE_PER_HOUR_AND_WORKER}/h/worker", "--recycle-burst", str(BURST), "--min-healthy",
@@ -122,6 +125,8 @@ def after(grants: "list[Grant]", instance: int, since: float) -> int:
 def one_run(options: argparse.Namespace, situation: str) -> None:
     in_place = situation == "saturated"
     flags = [*FLAGS, "--python", options.python, "--replace", "in-place" if in_place else "auto"]
+    if situation == "asleep":
+        flags += ["--stop-delay", f"{options.seconds:g}s"]
     print(f"{situation}, {options.seconds:g} s: load {os.getloadavg()[0]:.2f}", flush=True)
     with contextlib.ExitStack() as open_now:
         folder = open_now.enter_context(tempfile.TemporaryDirectory(prefix="moult-fleet-"))
@@ -138,6 +143,8 @@ def one_run(options: argparse.Namespace, situation: str) -> None:
         if situation == "killed":
             clients[1].ending.set()
             servers[1].process.kill()
+        if situation == "asleep":
+            servers[1].process.terminate()
         if situation == "cannot_boot":
             fail_file.touch()
         time.sleep(options.seconds / 2)
@@ -150,6 +157,11 @@ def one_run(options: argparse.Namespace, situation: str) -> None:
             meanwhile = after(grants, 0, since) - last_quarter[0]
             print(f"  meanwhile the other instance had {meanwhile} grants; the last quarter had {last_quarter} "
                   "(not frozen)")
+            if situation == "asleep":
+                own = [grant for grant in grants if grant.instance == 0 and grant.at > since + STORE_KNOWS_SECONDS]
+                rate = RATE_PER_HOUR_AND_WORKER * WORKERS / 3600
+                print(f"  with three wanted in the fleet, most over their rate x time + burst: "
+                      f"{most_over_the_rate(own, rate):.2f} (bound 0)")
         report(servers, clients, options.seconds, in_place)
 
 
@@ -158,7 +170,7 @@ def main() -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("moult")
     parser.add_argument("--seconds", type=float, default=600)
-    situations = ["saturated", "killed", "cannot_boot"]
+    situations = ["saturated", "killed", "asleep", "cannot_boot"]
     parser.add_argument("--situations", nargs="+", default=situations, choices=situations)
     parser.add_argument("--python", default="/usr/bin/python3")
     options = parser.parse_args()
