@@ -82,6 +82,34 @@ async def app(scope, receive, send): pass
         assert "--preload strict: the app, once loaded, has the thread 'poller'" in master.load_error()
 
 
+def test_threads_for_an_asgi_app_are_said_to_have_no_effect():
+    words = "--threads has no effect: uvicorn, which serves this ASGI app, has one loop a worker"
+    with Master("asgi_app:app", threads=4) as master:
+        assert contract.unescape(master.loaded()["WARNING"]).startswith(words)
+    for nothing_new in ({"threads": 1}, {"threads": None}, {"threads": 4, "worker_class": "uvicorn"}):
+        with Master("asgi_app:app", **nothing_new) as master:
+            assert "WARNING" not in master.loaded()
+
+
+def test_what_has_no_effect_is_said_by_the_first_worker_where_no_app_is_preloaded():
+    with Master("asgi_app:app", threads=4, preload="off") as master:
+        master.loaded()
+        for slot in (1, 0):
+            master.worker(slot)
+        assert master.log().count("moult: warning: --threads has no effect: uvicorn") == 1
+
+
+def test_a_warning_of_ours_and_one_of_the_app_are_both_told(tmp_path):
+    folder = write(tmp_path, """
+import threading
+threading.Thread(target=threading.Event().wait, name="poller", daemon=True).start()
+async def app(scope, receive, send): pass
+""")
+    with Master("faulty:app", directory=folder, threads=2) as master:
+        first, second = contract.unescape(master.loaded()["WARNING"]).split("\n")
+    assert "--threads" in first and "the thread 'poller'" in second
+
+
 def test_end_of_the_channel_ends_the_fork_server_at_once_whatever_the_app_registered(tmp_path):
     folder = write(tmp_path, "import atexit, time\natexit.register(time.sleep, 60)\nfrom asgi_app import app\n")
     with Master("faulty:app", directory=folder, environment={"PYTHONPATH": APPS}) as master:

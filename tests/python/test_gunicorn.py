@@ -235,6 +235,22 @@ def test_a_worker_class_that_does_not_exist_fails_the_load(worker_class, words):
         assert words in master.load_error()
 
 
+@pytest.mark.parametrize("worker_class", ["auto"] + CLASSES)
+def test_threads_are_said_to_have_no_effect_by_the_classes_that_have_none(worker_class):
+    warned = worker_class not in ("auto",) + WSGI
+    with Master(small_app_for(worker_class) if warned else "plain_wsgi:app", worker_class=worker_class,
+                threads=4) as master:
+        warning = contract.unescape(master.loaded().get("WARNING", ""))
+    assert ("--threads has no effect" in warning and "has none" in warning) == warned, warning
+
+
+def test_threads_of_a_class_that_is_not_gunicorns_are_its_own_affair(tmp_path):
+    (tmp_path / "own.py").write_text("from gunicorn.workers.sync import SyncWorker\nclass Own(SyncWorker):\n    pass\n")
+    with Master("plain_wsgi:app", directory=str(tmp_path), worker_class="own.Own", threads=4,
+                environment={"PYTHONPATH": APPS}) as master:
+        assert "WARNING" not in master.loaded()
+
+
 def test_a_broken_configuration_file_fails_the_load_with_its_traceback(tmp_path):
     (tmp_path / "gunicorn.conf.py").write_text("raise ValueError('broken conf')\n")
     with Master("plain_wsgi:app", directory=str(tmp_path), environment={"PYTHONPATH": APPS}) as master:

@@ -61,19 +61,22 @@ class ForkServer:
             self._load_app()
         if self._adapter:
             self._adapter.loaded()
-        warnings = inheritance.what_forks_would_share([self._channel.fileno()] + self._settings.fds())
-        if warnings and self._settings.preload == "strict":
-            raise Refused("--preload strict: the app, once loaded, has %s" % "; ".join(warnings))
+        shared = inheritance.what_forks_would_share([self._channel.fileno()] + self._settings.fds())
+        if shared and self._settings.preload == "strict":
+            raise Refused("--preload strict: the app, once loaded, has %s" % "; ".join(shared))
         # Garbage would be copied into every child by its first collection; and with the rest out of the collector's
         # sight, a full collection in a child writes to nothing that is shared.
         gc.collect()
         gc.freeze()
         lines: List[Tuple[str, object]] = [("LOADED", 1)]
+        warnings: List[str] = []
         if self._adapter:
             lines.append(("SERVER", one_line(self._adapter.name)))
+            warnings += self._adapter.warnings
+        if shared:
+            warnings.append("the app, once loaded, has %s; forks do not get these" % "; ".join(shared))
         if warnings:
-            lines.append(("WARNING", escape("the app, once loaded, has %s; forks do not get these" %
-                                            "; ".join(warnings))))
+            lines.append(("WARNING", escape("\n".join(warnings))))
         if not _say(self._channel, *lines):
             os._exit(0)
 
@@ -195,7 +198,11 @@ class ForkServer:
     def _serve_in_worker(self, worker: Worker) -> None:
         """In the worker: loads what is not loaded yet, then serves until it is told to go."""
         if self._settings.preload == "off":
+            is_first_to_know = self._adapter is None and worker.slot == 0
             self._load_app()
+            if is_first_to_know:  # LOADED could not say it
+                for warning in self._adapter.warnings:
+                    print("moult: warning: %s" % warning, file=sys.stderr, flush=True)
         if self._post_fork:
             self._post_fork()
         self._adapter.serve(worker)

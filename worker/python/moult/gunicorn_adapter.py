@@ -12,9 +12,10 @@ from typing import Any, List
 from gunicorn import SERVER_SOFTWARE, __version__, sock
 from gunicorn.workers import SUPPORTED_WORKERS
 
+from . import options
 from .failure import Refused
 from .gunicorn_config import HostedApplication
-from .gunicorn_worker import hosted_class, prepare
+from .gunicorn_worker import has_threads, hosted_class, prepare
 from .settings import Settings
 from .worker_process import Worker
 
@@ -28,6 +29,10 @@ class GunicornAdapter:
         self._cfg = self._application.cfg
         self._worker_class = _load_class(self._cfg, worker_class)
         self.name = "gunicorn %s (%s)" % (__version__, self._worker_class.__name__)
+        self.warnings: List[str] = []  # what was said and has no effect
+        if (told.threads or 1) > 1 and not has_threads(self._worker_class):
+            self.warnings.append(options.threads_ignored(
+                "gunicorn's %s has none" % self._worker_class.__name__, "a WSGI app has them under -k gthread"))
         os.environ["SERVER_SOFTWARE"] = SERVER_SOFTWARE
         for name, value in (self._cfg.env or {}).items():
             os.environ[name] = value

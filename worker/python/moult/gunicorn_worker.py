@@ -25,6 +25,13 @@ def class_kind(worker_class: Any) -> str:
     return "uvicorn" if "UvicornWorker" in names else "asgi" if "ASGIWorker" in names else "wsgi"
 
 
+def has_threads(worker_class: Any) -> bool:
+    """Whether --threads means something to it; to a class that is not gunicorn's own it may."""
+    names = [one.__name__ for one in worker_class.__mro__]
+    is_foreign = class_kind(worker_class) == "wsgi" and not worker_class.__module__.startswith("gunicorn.")
+    return "ThreadWorker" in names or is_foreign
+
+
 def prepare(worker_class: Any, cfg: Any, app: Any, told: Settings) -> Any:
     """In the fork server: imports what the class needs, and gives back the app as the class is to have it."""
     kind = class_kind(worker_class)

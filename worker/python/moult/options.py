@@ -35,6 +35,10 @@ def number(name: str, text: str, kind: type) -> Any:
         raise Refused("--server-option %s=%s: say a number" % (name, text)) from None
 
 
+def threads_ignored(server: str, instead: str) -> str:
+    return "--threads has no effect: %s; %s" % (server, instead)
+
+
 def import_server(module: str, package: str, needed_for: str) -> Any:
     """Imports a module of the user's server; if the package is not installed, names the command that installs it."""
     try:

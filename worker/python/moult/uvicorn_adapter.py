@@ -1,11 +1,11 @@
 """Serves an ASGI app with the user's uvicorn: 0.17 and later."""
 import asyncio
 import logging
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import uvicorn
 
-from . import access_log
+from . import access_log, options
 from .settings import Settings
 from .uvicorn_options import config_arguments
 from .uvicorn_server import Server
@@ -19,6 +19,10 @@ class UvicornAdapter:
 
     def __init__(self, told: Settings) -> None:
         self.name = "uvicorn %s" % uvicorn.__version__
+        self.warnings: List[str] = []  # what was said and has no effect; of -k uvicorn the master knows that itself
+        if told.worker_class == "auto" and (told.threads or 1) > 1:
+            self.warnings.append(options.threads_ignored(
+                "uvicorn, which serves this ASGI app, has one loop a worker", "-w says how many workers"))
         self._settings = told
         self._arguments = config_arguments(uvicorn.Config, told, uvicorn.__version__)
         self._config: Any = None
