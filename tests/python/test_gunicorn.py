@@ -235,6 +235,19 @@ def test_a_worker_class_that_does_not_exist_fails_the_load(worker_class, words):
         assert words in master.load_error()
 
 
+@pytest.mark.parametrize("worker_class, words", [
+    ("collections.OrderedDict", "this is the class collections.OrderedDict, no worker class of gunicorn"),
+    ("os.path", "this is a module, no worker class of gunicorn"),
+    ("os.path.join", "this is a function, no worker class of gunicorn"),
+    ("sys.argv", "this is a list, no worker class of gunicorn"),
+])
+def test_a_name_that_is_no_worker_class_fails_the_load_in_one_sentence(worker_class, words):
+    with Master("plain_wsgi:app", worker_class=worker_class) as master:
+        error = master.load_error()
+    assert error.startswith("-k %s: %s" % (worker_class, words)) and "\n" not in error
+    assert "say auto, sync, gthread, or package.module.Class of one" in error
+
+
 @pytest.mark.parametrize("worker_class", ["auto"] + CLASSES)
 def test_threads_are_said_to_have_no_effect_by_the_classes_that_have_none(worker_class):
     warned = worker_class not in ("auto",) + WSGI

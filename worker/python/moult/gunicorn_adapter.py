@@ -10,7 +10,7 @@ import types
 from typing import Any, List
 
 from gunicorn import SERVER_SOFTWARE, __version__, sock
-from gunicorn.workers import SUPPORTED_WORKERS
+from gunicorn.workers import SUPPORTED_WORKERS, base
 
 from . import options
 from .failure import Refused
@@ -103,6 +103,13 @@ def _known_class(worker_class: str) -> str:
 
 def _load_class(cfg: Any, worker_class: str) -> Any:
     try:
-        return cfg.worker_class
+        found = cfg.worker_class
     except (Exception, SystemExit) as error:
         raise Refused("-k %s: this worker class cannot be imported: %s" % (worker_class, error)) from error
+    if isinstance(found, type) and issubclass(found, base.Worker):
+        return found
+    what = "the class" if isinstance(found, type) else "a %s" % type(found).__name__
+    if isinstance(found, type):
+        what += " %s.%s" % (found.__module__, found.__qualname__)
+    raise Refused("-k %s: this is %s, no worker class of gunicorn (derived from gunicorn.workers.base.Worker): "
+                  "say auto, sync, gthread, or package.module.Class of one" % (worker_class, what))
