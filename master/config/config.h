@@ -35,7 +35,8 @@ struct ServerConfig {
   std::map<std::string, std::string> options;  // --server-option
   milliseconds keep_alive{};                   // zero: each connection carries one request
   std::optional<unsigned> threads;
-  std::optional<std::string> forwarded_allow_ips, root_path, certfile, keyfile;
+  std::optional<std::string> forwarded_allow_ips;  // none: as the server has it; empty: nobody is trusted
+  std::optional<std::string> root_path, certfile, keyfile;
   std::optional<std::string> access_logfile;  // "-" is stdout
   bool operator==(const ServerConfig&) const = default;
 };

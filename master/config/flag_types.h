@@ -30,6 +30,13 @@ FlagType text(Part Config::*part, Field Part::*field) {
   return reads(FlagShape::text, part, field, not_empty);
 }
 
+// Where nothing at all has a meaning of its own, other than that of a flag which is not given.
+template <class Part>
+FlagType text_or_empty(Part Config::*part, std::optional<std::string> Part::*field) {
+  return reads(FlagShape::text, part, field,
+               [](std::string_view written) -> Result<std::string> { return std::string(written); });
+}
+
 // "off", which is none, or whatever `parse` reads.
 template <class Part, class Value, class Parse>
 FlagType or_off(FlagShape shape, Part Config::*part, std::optional<Value> Part::*field, Parse parse) {

@@ -310,6 +310,29 @@ def test_a_root_path_is_the_script_name():
             assert json.loads(get(master.port, path).text())["script_name"] == "/base"
 
 
+@pytest.mark.parametrize("worker_class", CLASSES)
+def test_an_empty_list_of_proxies_trusts_nobody_and_none_is_the_servers_default(worker_class):
+    path = "/environ" if worker_class in WSGI else "/scope"
+    for allowed, scheme in (("", "http"), (None, "https")):
+        with Master(small_app_for(worker_class), worker_class=worker_class, forwarded_allow_ips=allowed) as master:
+            master.loaded()
+            master.worker()
+            answer = get(master.port, path, headers=[("X-Forwarded-Proto", "https")])
+            assert json.loads(answer.text())["scheme"] == scheme
+
+
+def test_an_empty_root_path_wins_over_that_of_a_configuration_file(tmp_path):
+    (tmp_path / "own.py").write_text("from uvicorn.workers import UvicornWorker\nclass Own(UvicornWorker):\n"
+                                     "    CONFIG_KWARGS = {'root_path': '/base'}\n")
+    for told in ("", None):
+        with Master("asgi_app:app", worker_class="own.Own", directory=str(tmp_path), root_path=told,
+                    environment={"PYTHONPATH": APPS}) as master:
+            master.loaded()
+            master.worker()
+            answer = get(master.port, "/scope").text()  # later versions put root_path into path, where the app has none
+            assert ('"root_path": ""' in answer) == (told == "")
+
+
 def test_no_file_is_left_by_a_worker():
     with Master("plain_wsgi:app") as master:
         master.loaded()

@@ -253,6 +253,16 @@ TEST(ReadConfig, LooksForTheFilesOfTlsAndOfANativeApp) {
   EXPECT_EQ(config({"--app", "native:/bin/sh"}).app.kind, AppKind::native);
 }
 
+TEST(ReadConfig, TakesAnEmptyListOfProxiesForNobodyAndAnEmptyRootPathForNone) {
+  const auto server = config({"a:b", "--forwarded-allow-ips", "", "--root-path="}).server;
+  EXPECT_EQ(server.forwarded_allow_ips, "");
+  EXPECT_EQ(server.root_path, "");
+  EXPECT_FALSE(config({"a:b"}).server.forwarded_allow_ips) << "the server's own default";
+  EXPECT_EQ(refusal({"a:b", "--certfile", ""}), "--certfile: is empty");
+  EXPECT_THAT(request({"--print-config", "a:b", "--forwarded-allow-ips", ""}).printed,
+              HasSubstr("\"forwarded-allow-ips\": \"\""));
+}
+
 TEST(ReadConfig, WarnsOfFlagsWithoutEffect) {
   EXPECT_THAT(request({"-k", "sync", "--", "ls"}, {}).warnings,
               ElementsAre("--worker-class has no effect: a command is started as it is"));

@@ -90,7 +90,7 @@ class HostedApplication(WSGIApplication):
                             ("keyfile", told.keyfile)):
             if value is not None:
                 cfg.set(name, value)
-        if told.root_path and "root_path" in cfg.settings:
+        if told.root_path is not None and "root_path" in cfg.settings:
             cfg.set("root_path", told.root_path)
 
 

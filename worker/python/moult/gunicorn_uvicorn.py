@@ -25,7 +25,8 @@ def hosting(worker_class: Any, worker: Worker) -> Any:
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
             self.config.callback_notify = None  # the heartbeat is our server's
-            self.config.root_path = worker.settings.root_path or self.config.root_path
+            if worker.settings.root_path is not None:
+                self.config.root_path = worker.settings.root_path
 
         def init_signals(self) -> None:
             process.die_with_parent()  # `user` in a configuration file clears it
