@@ -118,7 +118,7 @@ FleetPolicy fleet(const Config& config) {
           .tokens_per_hour = given.recycle_rate.per_hour,
           .rate_per = rate_per(given.recycle_rate.per),
           .burst = given.recycle_burst,
-          .minimum_healthy_percent = static_cast<unsigned>(std::ceil(given.min_healthy_percent))};
+          .minimum_healthy_percent = given.min_healthy_percent};
 }
 
 Result<void> checked(const Config& config) {

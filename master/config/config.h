@@ -140,7 +140,7 @@ struct FleetConfig {
   milliseconds lease_ttl{};
   RecycleRate recycle_rate;
   unsigned recycle_burst = 0;
-  double min_healthy_percent = 0;
+  unsigned min_healthy_percent = 0;
   bool operator==(const FleetConfig&) const = default;
 };
 

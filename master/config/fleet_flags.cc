@@ -71,7 +71,7 @@ std::vector<Flag> fleet_flags() {
       {"recycle-burst", 0, "N", "2", group, "how many may come at once after a quiet time",
        number(part, &FleetConfig::recycle_burst, 1, 1000)},
       {"min-healthy", 0, "PERCENT", "50%", group, "the share of workers that must serve while one is replaced",
-       percent(part, &FleetConfig::min_healthy_percent)},
+       reads(FlagShape::text, part, &FleetConfig::min_healthy_percent, parse_whole_percent)},
       {"lease-permits", 0, "N", "1", group, "how many may be replaced at a time",
        number(part, &FleetConfig::lease_permits, 1, 1024)},
       {"lease-ttl", 0, "TIME", "120s", group, "a replacement that nobody renews gives its place back after this",

@@ -100,6 +100,15 @@ Result<double> parse_percent(std::string_view text) {
   return Error{in_quotes(text) + " is not a share: 0% to 100%"};
 }
 
+Result<unsigned> parse_whole_percent(std::string_view text) {
+  const auto share = parse_percent(text);
+  if (!share) return share.error();
+  const auto whole = static_cast<unsigned>(*share);
+  if (*share == whole) return whole;
+  return Error{in_quotes(text) + " is not a whole percentage: write " + std::to_string(whole) + "% or " +
+               std::to_string(whole + 1) + "%"};
+}
+
 Result<unsigned> parse_mode(std::string_view text) {
   unsigned mode = 0;
   const char* end = text.data() + text.size();

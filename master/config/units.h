@@ -32,6 +32,7 @@ Result<std::uint64_t> parse_number(std::string_view, Range<std::uint64_t>);  // 
 Result<milliseconds> parse_time(std::string_view, Range<milliseconds>);      // rounded to milliseconds
 Result<Size> parse_size(std::string_view);                                   // 1 to most_bytes; above 0 to 100 %
 Result<double> parse_percent(std::string_view);                              // "8%": 0 to 100
+Result<unsigned> parse_whole_percent(std::string_view);                      // likewise, without a fraction
 Result<unsigned> parse_mode(std::string_view);                               // octal digits: 0 to 0777
 Result<double> parse_rate(std::string_view);                                 // above 0, at most 1,000,000
 Result<bool> parse_toggle(std::string_view);                                 // on off, true false, yes no, 1 0

@@ -303,6 +303,12 @@ TEST(ReadConfig, RefusesAFleetWithoutANameAndAPasswordThatPsShows) {
   EXPECT_THAT(refusal({"a:b", "--fleet", "http://store", "--fleet-name", "web"}), HasSubstr("or local"));
 }
 
+TEST(ReadConfig, TakesTheMinimumThatServesInWholePercent) {
+  EXPECT_EQ(config({"a:b", "--min-healthy", "66%"}).fleet.min_healthy_percent, 66u);
+  EXPECT_EQ(refusal({"a:b", "--min-healthy", "66.7%"}),
+            "--min-healthy: '66.7%' is not a whole percentage: write 66% or 67%");
+}
+
 TEST(ReadConfig, WarnsOfFleetFlagsWithoutAFleet) {
   EXPECT_THAT(request({"a:b", "--urgent-wait", "5s"}).warnings,
               ElementsAre("--urgent-wait has no effect: --fleet is local"));

@@ -99,6 +99,15 @@ TEST(Units, RefusesANumberThatIsNotWholeOrOutOfRange) {
     EXPECT_EQ(refusal_of_number(text), "'" + std::string(text) + "' is not a whole number from 1 to 1024");
 }
 
+TEST(Units, RefusesAFractionOfAPercentWhereOnlyWholeOnesAreKept) {
+  EXPECT_EQ(*parse_whole_percent("0%"), 0u);
+  EXPECT_EQ(*parse_whole_percent("66.0%"), 66u);
+  EXPECT_EQ(*parse_whole_percent("100%"), 100u);
+  EXPECT_EQ(parse_whole_percent("66.7%").error().message, "'66.7%' is not a whole percentage: write 66% or 67%");
+  EXPECT_EQ(parse_whole_percent("0.001%").error().message, "'0.001%' is not a whole percentage: write 0% or 1%");
+  EXPECT_EQ(parse_whole_percent("101%").error().message, "'101%' is not a share: 0% to 100%");
+}
+
 TEST(Units, ReadsModesInOctal) {
   EXPECT_EQ(*parse_mode("022"), 022u);
   EXPECT_EQ(*parse_mode("0777"), 0777u);
