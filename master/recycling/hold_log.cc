@@ -1,7 +1,6 @@
 #include "master/recycling/hold_log.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "master/pool/pool_parts.h"
 namespace moult {
@@ -22,6 +21,12 @@ std::optional<HeldBack> hold_of(const Pool& pool, const Worker& worker, Monotoni
   if (const auto* hold = std::get_if<Hold>(&worker.decision)) return HeldBack{hold->why, hold->until};
   return held_back(pool, worker, now);
 }
+
+void add(std::vector<HeldFor>& to, HoldReason why, Duration lasted) {
+  const auto same = std::ranges::find(to, why, &HeldFor::why);
+  if (same != to.end()) same->lasted += lasted;
+  else to.push_back({why, lasted});
+}
 }  // namespace
 
 std::vector<HoldChange> HoldLog::update(const Pool& pool, MonotonicTime now) {
@@ -40,11 +45,11 @@ std::vector<HoldChange> HoldLog::update(const Pool& pool, MonotonicTime now) {
       continue;
     }
     changes.push_back({worker, held.now.why, std::nullopt, {}, now - held.since});
-    if (!held.was_taken) keep(worker, held, now);
+    add(past_[worker], held.now.why, now - held.since);
     it = holding_.erase(it);
   }
   for (const auto& [worker, hold] : holds) {
-    const auto [known, is_new] = holding_.try_emplace(worker, Holding{hold, now, false});
+    const auto [known, is_new] = holding_.try_emplace(worker, Holding{hold, now});
     known->second.now = hold;
     if (is_new) changes.push_back({worker, hold.why, hold, evidence_of(find(pool, worker)->decision), {}});
   }
@@ -63,17 +68,11 @@ std::optional<HeldFor> HoldLog::end(WorkerId worker, MonotonicTime now) {
   return HeldFor{held.mapped().now.why, now - held.mapped().since};
 }
 
-std::vector<HeldFor> HoldLog::take(WorkerId worker, MonotonicTime now) {
-  if (const auto held = holding_.find(worker); held != holding_.end() && !std::exchange(held->second.was_taken, true))
-    keep(worker, held->second, now);
-  const auto past = past_.extract(worker);
-  return past ? past.mapped() : std::vector<HeldFor>();
-}
-
-void HoldLog::keep(WorkerId worker, const Holding& held, MonotonicTime now) {
-  std::vector<HeldFor>& past = past_[worker];
-  const auto same = std::ranges::find(past, held.now.why, &HeldFor::why);
-  if (same != past.end()) same->lasted += now - held.since;
-  else past.push_back({held.now.why, now - held.since});
+std::vector<HeldFor> HoldLog::so_far(WorkerId worker, MonotonicTime now) const {
+  const auto past = past_.find(worker);
+  std::vector<HeldFor> all = past == past_.end() ? std::vector<HeldFor>() : past->second;
+  if (const auto held = holding_.find(worker); held != holding_.end())
+    add(all, held->second.now.why, now - held->second.since);
+  return all;
 }
 }  // namespace moult

@@ -28,16 +28,15 @@ class HoldLog {
   std::optional<HeldBack> holding(WorkerId) const;
   // It is gone: the hold that was on, if one was.
   std::optional<HeldFor> end(WorkerId, MonotonicTime now);
-  // All that held it back so far, and forgets it. The hold that is on is over with it.
-  std::vector<HeldFor> take(WorkerId, MonotonicTime now);
+  // All that held it back so far, the hold that is on too. It is kept until the worker is gone: a turn that begins now
+  // may be abandoned, and the one that ends it has the same to tell, and more.
+  std::vector<HeldFor> so_far(WorkerId, MonotonicTime now) const;
 
  private:
   struct Holding {
     HeldBack now;
     MonotonicTime since;
-    bool was_taken = false;  // it is among those that take() gave
   };
-  void keep(WorkerId, const Holding&, MonotonicTime now);
   std::map<WorkerId, Holding> holding_;
   std::map<WorkerId, std::vector<HeldFor>> past_;  // one entry a reason
 };

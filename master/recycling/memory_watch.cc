@@ -239,7 +239,7 @@ void MemoryWatch::judge_pressure_anew() {
 // --- what becomes of workers
 
 void MemoryWatch::recycle_begun(const Worker& worker, pid_t pid, const BeginRecycle& recycle, const Granted& granted) {
-  recycles_.begun(worker, pid, recycle, granted, holds_.take(worker.id, now()), now());
+  recycles_.begun(worker, pid, recycle, granted, holds_.so_far(worker.id, now()), now());
   const auto watched = watched_.find(worker.id);
   if (recycle.why.cause == Cause::pressure && watched != watched_.end())
     pressure_.recycle_begun(worker.id, recycle.why.evidence.needs_bytes, own_bytes() - watched->second.private_bytes(),

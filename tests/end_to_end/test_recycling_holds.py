@@ -147,6 +147,23 @@ def test_while_replacements_cannot_boot_healthy_workers_stay(start, scratch):
     assert len(run.serve(2)) == 2
 
 
+def test_what_held_back_a_recycle_whose_successor_does_not_boot_is_told_with_the_one_that_succeeds(start, scratch):
+    run = Run(start, scratch, "-w", "2", "--cooldown", "3s", "--boot-attempts", "50")
+    run.serve(2)
+    run.moult.client("recycle")
+    first = run.the_recycle()
+    run.fail_file.touch()
+    started, ended = run.held("cooldown")
+    assert started["pid"] != first["pid"]
+    run.wait_events("boot_failed")
+    run.fail_file.unlink()
+    line = run.recycled(2)[1]
+    assert line["pid"] == started["pid"]
+    assert_told_in(line, "cooldown", ended)
+    assert held_in(line, "boot_failing") > 0
+    assert len(run.events.all("hold_started")) == len(run.events.all("hold_ended"))
+
+
 def test_without_a_token_a_routine_recycle_waits_for_the_next(start, scratch):
     run = Run(start, scratch, "-w", "2", "--recycle-rate", "1800/h", "--recycle-burst", "1")
     run.serve(2)

@@ -91,18 +91,27 @@ TEST_F(HoldLogTest, AddsUpWhatHeldOneWorkerByReason) {
   holds.update(pool, at(2s));
   judge(Hold{HoldReason::cooldown, at(9s), {}});
   holds.update(pool, at(5s));
-  const auto held = holds.take({1}, at(7s));
+  const auto held = holds.so_far({1}, at(7s));
   ASSERT_EQ(held.size(), 1u);
   EXPECT_EQ(held[0].lasted, 3s);
 }
 
-TEST_F(HoldLogTest, WhatWasTakenIsNotGivenAgain) {
+TEST_F(HoldLogTest, WhatHeldItBackBeforeATurnThatIsAbandonedIsToldOfTheNextOneToo) {
   judge(Hold{HoldReason::cooldown, at(9s), {}});
   holds.update(pool, at(1s));
-  EXPECT_EQ(holds.take({1}, at(3s)).size(), 1u);
-  judge(Keep{});
-  EXPECT_EQ(holds.update(pool, at(4s)).size(), 1u) << "its end is told all the same";
-  EXPECT_TRUE(holds.take({1}, at(5s)).empty());
+  judge(Recycle{Cause::limit, Urgency::routine, {}});
+  EXPECT_EQ(holds.so_far({1}, at(3s)).at(0).lasted, 2s) << "it begins, and the hold that is on counts";
+  pool.turns = {{{1}, 0, Rank::routine, TurnStage::replacing, Order::successor_first, {}, at(60s)}};
+  ASSERT_EQ(holds.update(pool, at(3s)).size(), 1u) << "its end is told";
+  pool.turns.clear();  // its successor did not boot
+  pool.slots[0].retry_at = at(8s);
+  holds.update(pool, at(4s));
+  const auto held = holds.so_far({1}, at(8s));
+  ASSERT_EQ(held.size(), 2u);
+  EXPECT_EQ(held[0].why, HoldReason::cooldown);
+  EXPECT_EQ(held[0].lasted, 2s);
+  EXPECT_EQ(held[1].why, HoldReason::boot_failing);
+  EXPECT_EQ(held[1].lasted, 4s);
 }
 
 TEST_F(HoldLogTest, ForgetsThoseWhoAreGone) {
@@ -111,7 +120,7 @@ TEST_F(HoldLogTest, ForgetsThoseWhoAreGone) {
   pool.workers.clear();
   EXPECT_EQ(holds.update(pool, at(2s)).size(), 1u);
   EXPECT_FALSE(holds.holding({1}));
-  EXPECT_TRUE(holds.take({1}, at(3s)).empty());
+  EXPECT_TRUE(holds.so_far({1}, at(3s)).empty());
 }
 }  // namespace
 }  // namespace moult
