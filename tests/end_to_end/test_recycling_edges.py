@@ -49,6 +49,23 @@ def test_the_hold_of_a_worker_that_is_no_longer_wanted_ends(start, scratch, comm
     assert len(run.events.all("worker_recycled")) == 1
 
 
+def test_a_worker_that_a_scale_down_takes_while_its_successor_boots_is_no_recycle(start, scratch):
+    run = Run(start, scratch, "-w", "2", env={"STARTUP_SECONDS": "3"})
+    run.serve(2)
+    pid = run.pid_of(1)
+    run.moult.client("recycle", "1")
+    run.moult.wait_for(lambda: run.moult.workers("booting"), "its successor boots")
+    assert run.moult.client("scale", "1").returncode == 0
+    run.wait_events("worker_exited", pid=pid)
+    run.serve(1)
+    assert not run.events.all("worker_recycled")
+    assert run.moult.status()["lifetimes"]["samples"] == 0
+    assert run.moult.client("scale", "2").returncode == 0
+    run.serve(2)
+    run.moult.client("recycle", "1")
+    assert run.the_recycle()["gap_seconds"] is not None, "the one that was broken off had begun its cooldown"
+
+
 def test_a_routine_recycle_that_becomes_urgent_while_the_successor_boots_is_told_as_urgent(start, scratch):
     run = Run(start, scratch, *LIMIT, "-w", "2", env={"STARTUP_SECONDS": "3"})
     run.serve(2)

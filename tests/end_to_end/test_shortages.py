@@ -4,10 +4,13 @@ import fcntl
 import os
 import resource
 import signal
+import socket
 import subprocess
 
 import pytest
 
+from harness import wait_until
+from recycling import LIMIT, OVER_LIMIT, Run
 from versions import version
 
 F_SETPIPE_SZ = 1031
@@ -55,6 +58,25 @@ def test_more_workers_than_descriptors_allow_start_as_far_as_they_go_and_with_fe
     assert moult.client("reload", "--wait").returncode == 0
     assert moult.fetch().text == "new"
     assert moult.stop() == 0
+
+
+def test_with_all_descriptors_of_the_master_taken_a_worker_is_still_measured(start, scratch):
+    run = Run(start, scratch, *LIMIT, preexec_fn=few_descriptors)
+    pid = run.serve()[0]
+    with contextlib.ExitStack() as clients:
+        def all_are_taken() -> bool:
+            if len(os.listdir(f"/proc/{run.moult.pid}/fd")) >= 64:
+                return True
+            client = clients.enter_context(socket.socket(socket.AF_UNIX))
+            client.connect(run.moult.control)
+            return False
+        wait_until(all_are_taken, "the master has no descriptor left")
+        run.grow(pid, OVER_LIMIT)
+        over = run.wait_events("hold_started", reason="second_reading", pid=pid)[0]
+        assert over["rss_bytes"] >= over["limit_bytes"]
+        assert len(os.listdir(f"/proc/{run.moult.pid}/fd")) >= 63, "they were taken all the time"
+    line = run.the_recycle()
+    assert (line["pid"], line["reason"]) == (pid, "limit")
 
 
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])

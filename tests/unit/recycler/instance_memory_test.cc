@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
 #include <filesystem>
 
 namespace moult {
@@ -64,6 +66,25 @@ TEST(InstanceMemory, WhatVanishedOrIsMalformedIsNamedAndNeverGuessed) {
   const auto nowhere = InstanceMemory("/nonexistent").look();
   ASSERT_FALSE(nowhere);
   EXPECT_THAT(nowhere.error().message, HasSubstr("/nonexistent/proc/meminfo"));
+}
+
+// In its place stands a folder, which root cannot read either; modes would not keep root from it.
+TEST(InstanceMemory, ALimitFileThatIsThereAndCannotBeReadIsNamedAndNotTakenForNoLimit) {
+  namespace fs = std::filesystem;
+  const fs::path tree = fs::path(testing::TempDir()) / ("instance_memory_test." + std::to_string(::getpid()));
+  for (const auto& [recorded_tree, file] :
+       {std::pair{"v2-container", "sys/fs/cgroup/memory.max"}, std::pair{"v2-container", "sys/fs/cgroup/memory.high"},
+        std::pair{"v1-container", "sys/fs/cgroup/memory/memory.limit_in_bytes"}}) {
+    fs::copy(fs::path(__FILE__).parent_path() / "../../fixtures/cgroups" / recorded_tree, tree,
+             fs::copy_options::recursive);
+    ASSERT_TRUE(InstanceMemory(tree.string()).look());
+    fs::remove(tree / file);
+    fs::create_directory(tree / file);
+    const auto look = InstanceMemory(tree.string()).look();
+    fs::remove_all(tree);
+    ASSERT_FALSE(look) << file;
+    EXPECT_THAT(look.error().message, HasSubstr(std::string(file) + ": Is a directory"));
+  }
 }
 
 TEST(InstanceMemory, CountsTheOomKillsOfItsOwnCgroupElseOfTheHost) {
