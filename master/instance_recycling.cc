@@ -93,8 +93,10 @@ RatePer rate_per(RecycleRate::Per per) {
   return RatePer::unlimited;
 }
 
-GateFigures gate_figures(const FleetPolicy& fleet, unsigned workers) {
-  GateFigures figures{fleet.permits, 0, fleet.burst, {}};
+// An urgent one waits for --urgent-wait, then for a random part of it once more (lease/urgency_ladder).
+GateFigures gate_figures(const FleetPolicy& fleet, const FleetConfig& config, unsigned workers) {
+  GateFigures figures{.permits = fleet.permits, .burst = fleet.burst, .is_shared = config.store.has_value()};
+  if (figures.is_shared) figures.longest_ungated_wait = 2 * config.urgent_wait;
   if (fleet.rate_per == RatePer::worker) figures.tokens_per_hour = fleet.tokens_per_hour * workers;
   if (fleet.rate_per == RatePer::fleet) figures.tokens_per_hour = fleet.tokens_per_hour;
   return figures;
@@ -138,7 +140,7 @@ std::function<Result<void>(unsigned)> affordable(const Config& config) {
 
 std::vector<std::string> saturation(const Config& config) {
   const unsigned workers = config.workers.count;
-  return saturation_lines(policy(config.recycling), gate_figures(fleet(config), workers), quickest_replacement,
-                          workers);
+  return saturation_lines(policy(config.recycling), gate_figures(fleet(config), config.fleet, workers),
+                          quickest_replacement, workers);
 }
 }  // namespace moult::options

@@ -38,9 +38,11 @@ std::string line(const Saturation& s, const GateFigures& gate, unsigned workers)
   if (s.urgency != Urgency::routine && gate.tokens_per_hour > 0)
     text += ", beyond " + number(gate.tokens_per_hour) + " an hour and " + std::to_string(2 * gate.burst) +
             " at once they go ungated and are paid back";
-  text += "; each of " + std::to_string(workers) + " workers once in " + once_in(workers / s.per_hour() * 3600) +
-          "; one alone waits at most " + number(seconds(s.longest_hold)) + " s";
+  text += "; each of " + std::string(gate.is_shared ? "its own " : "") + std::to_string(workers) + " workers once in " +
+          once_in(workers / s.per_hour() * 3600) + "; one alone waits at most " + number(seconds(s.longest_hold)) +
+          " s";
   if (s.urgency == Urgency::routine && gate.tokens_per_hour > 0) text += " while the budget lasts";
+  if (gate.is_shared) text += "; of the fleet's workers this instance's alone are counted here";
   return text;
 }
 }  // namespace

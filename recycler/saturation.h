@@ -12,6 +12,7 @@ struct GateFigures {
   unsigned permits = 1;        // fleet-wide
   double tokens_per_hour = 0;  // for the whole fleet; zero: no bucket
   unsigned burst = 0;
+  bool is_shared = false;           // with other instances, whose workers nobody knows here
   Duration longest_ungated_wait{};  // before an urgent one goes ungated: urgent-wait and its jitter; local: zero
 };
 struct Saturation {

@@ -209,6 +209,16 @@ def test_check_config_says_how_often_workers_can_be_replaced_at_most():
     assert "ungated" in hard_limit and "ungated" in pressure
 
 
+def test_of_a_fleet_these_lines_say_that_this_instances_workers_alone_are_counted():
+    flags = ["-w", "4", "--fleet", "redis://127.0.0.1:1", "--fleet-name", "shop", "--urgent-wait", "3s"]
+    checked = subprocess.run([BINARY, "run", "--check-config", *flags, "leaky:app"], capture_output=True, text=True,
+                             timeout=30)
+    assert checked.returncode == 0, checked.stderr
+    for line in checked.stdout.splitlines()[-3:]:
+        assert "each of its own 4 workers" in line and "this instance's alone are counted here" in line
+    assert "one alone waits at most 7 s" in checked.stdout.splitlines()[-2], "twice --urgent-wait and the cooldown"
+
+
 def test_the_same_lines_are_logged_at_start(start, scratch):
     moult = Run(start, scratch, settings=[]).moult
     moult.wait_serving(1)
