@@ -73,6 +73,35 @@ Result<void> check_tls(const Config& config, const Settings& settings) {
   return {};
 }
 
+// That a file can be written there. What is `replaced` comes as a new file over the old one.
+Result<void> check_written(const std::string& path, const std::string& origin, bool replaced) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_directory(path, error)) return Error{origin + ": " + path + " is a folder: name the file"};
+  const std::string folder = fs::path(path).parent_path().string();
+  if (!fs::is_directory(folder, error)) return Error{origin + ": there is no folder " + folder + ": make it first"};
+  const bool is_there = access(path.c_str(), F_OK) == 0 && !replaced;
+  if (access(is_there ? path.c_str() : folder.c_str(), is_there ? W_OK : W_OK | X_OK) == 0) return {};
+  return errno_error(origin + ": cannot write " + path, errno);
+}
+
+// The access log is written by workers: with --user nobody knows here whether they may.
+Result<void> check_written_files(const Config& config, const Settings& settings) {
+  struct File {
+    const char* flag;
+    std::optional<std::string> path;
+    bool replaced;
+  };
+  const std::optional<std::string> none;
+  const bool by_us = !config.process.run_as && config.app.kind == AppKind::python;
+  for (const File& file : {File{"pid", config.process.pid_file, true}, File{"events", config.log.events, false},
+                           File{"access-logfile", by_us ? config.server.access_logfile : none, false}})
+    if (file.path && *file.path != "-")
+      if (auto checked = check_written(*file.path, origin_of(settings, file.flag), file.replaced); !checked)
+        return checked;
+  return {};
+}
+
 Result<void> check_fleet(const Config& config, const Settings& settings) {
   const auto& fleet = config.fleet;
   if (!fleet.store) return {};
@@ -100,6 +129,7 @@ Result<void> check_config(const Config& config, const Settings& settings) {
   if (const auto checked = check_addresses(config, settings); !checked) return checked;
   if (const auto checked = check_admin(config, settings); !checked) return checked;
   if (const auto checked = check_tls(config, settings); !checked) return checked;
+  if (const auto checked = check_written_files(config, settings); !checked) return checked;
   return check_fleet(config, settings);
 }
 

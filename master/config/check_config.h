@@ -1,5 +1,6 @@
 #pragma once
-// Flags that do not go together. check_config() looks whether the files of TLS can be read, all else is pure.
+// Flags that do not go together. check_config() looks whether the files of TLS can be read and those that moult writes
+// can be written, all else is pure.
 #include <string>
 #include <vector>
 

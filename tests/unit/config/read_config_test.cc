@@ -164,6 +164,7 @@ TEST(ReadConfig, PutsEnvOverEnvFile) {
 TEST(ReadConfig, TakesRelativePathsFromChdir) {
   const Scratch scratch;
   scratch.file("cert.pem", "");
+  std::filesystem::create_directory(scratch.path("run"));
   const Config read =
       config({"a:b", "--chdir", scratch.path(), "-p", "run/pid", "--certfile", "cert.pem", "-b",
               "unix:app.sock?mode=0660", "--access-logfile", "-", "--events", "e.jsonl", "--control", "c.sock"});
@@ -251,6 +252,22 @@ TEST(ReadConfig, LooksForTheFilesOfTlsAndOfANativeApp) {
             "--keyfile: /etc is a folder: name the file");
   EXPECT_EQ(refusal({"--app", "native:/nowhere.so"}), "--app: there is no /nowhere.so");
   EXPECT_EQ(config({"--app", "native:/bin/sh"}).app.kind, AppKind::native);
+}
+
+TEST(ReadConfig, LooksWhetherTheFilesThatAreWrittenCanBe) {
+  const Scratch scratch;
+  const std::string file = scratch.file("file", ""), gone = scratch.path("gone") + "/file";
+  for (const std::string flag : {"--pid", "--events", "--access-logfile"}) {
+    EXPECT_EQ(refusal({"a:b", flag, gone}), flag + ": there is no folder " + scratch.path("gone") + ": make it first");
+    EXPECT_EQ(refusal({"a:b", flag, scratch.path()}), flag + ": " + scratch.path() + " is a folder: name the file");
+    EXPECT_EQ(refusal({"a:b", flag, file + "/x"}), flag + ": there is no folder " + file + ": make it first");
+    EXPECT_EQ(refusal({"a:b", flag, file}), "(accepted)");
+    EXPECT_EQ(refusal({"a:b", flag, scratch.path("new")}), "(accepted)");
+    EXPECT_FALSE(std::filesystem::exists(scratch.path("new"))) << "it only looks";
+  }
+  EXPECT_THAT(refusal({"a:b", "--pid", "/proc/self/pid"}), HasSubstr("--pid: cannot write /proc/self/pid: "));
+  EXPECT_EQ(refusal({"a:b", "--events", "-", "--access-logfile", "-"}), "(accepted)");
+  EXPECT_EQ(refusal({"a:b", "--user", "1", "--group", "1", "--access-logfile", gone}), "(accepted)") << "it is theirs";
 }
 
 TEST(ReadConfig, TakesAnEmptyListOfProxiesForNobodyAndAnEmptyRootPathForNone) {
