@@ -4,6 +4,7 @@
 
 #include "base/worker_limits.h"
 #include "master/instance_options.h"
+#include "recycler/limit.h"
 #include "recycler/saturation.h"
 namespace moult::options {
 namespace {
@@ -56,6 +57,18 @@ LimitSettings limits(const RecyclingConfig& config) {
           .hard_bytes = bytes(config.hard_limit),
           .min_runway_bytes = bytes(config.min_runway).value_or(0),
           .runway = config.runway == RunwayRule::raise ? Runway::raise : Runway::refuse};
+}
+
+// A worker's limit leaves it its runway, whatever it weighs; what it weighs nobody knows before the app is loaded.
+Result<void> hard_limit_leaves_runway(const LimitSettings& given) {
+  LimitPolicy asked;
+  asked.min_runway_bytes = given.min_runway_bytes;
+  const std::uint64_t runway = min_runway(asked, 0);
+  if (given.base == LimitSettings::Base::off || !given.hard_bytes || *given.hard_bytes > runway) return {};
+  const auto megabytes = [](std::uint64_t bytes) { return std::to_string(bytes / megabyte) + " MB"; };
+  return Error{"--hard-limit " + megabytes(*given.hard_bytes) + " is too low for any worker: its limit leaves it " +
+               megabytes(runway) +
+               " to grow (--min-runway), above what it weighs. Set it higher, or lower --min-runway"};
 }
 
 Replace replace(ReplaceRule rule) {
@@ -129,6 +142,7 @@ Result<void> checked(const Config& config) {
   const LimitSettings given = limits(config.recycling);
   if (given.base == LimitSettings::Base::given && given.hard_bytes && *given.hard_bytes <= given.base_bytes)
     return Error{"--hard-limit must be above --memory-limit"};
+  if (const auto fits = hard_limit_leaves_runway(given); !fits) return fits;
   return affordable(config)(config.workers.count);
 }
 
