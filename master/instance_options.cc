@@ -6,6 +6,7 @@
 #include <random>
 
 #include "master/launch/environment.h"
+#include "master/launch/settings_check.h"
 #include "master/launch/supplementary_groups.h"
 namespace moult::options {
 namespace {
@@ -59,14 +60,12 @@ std::string preload_word(Preload preload) {
   return "off";
 }
 
-ForkServerSettings settings(const Config& config, const Doors& doors) {
+ForkServerSettings settings_without_listeners(const Config& config) {
   return {.app = config.app.target,
           .preload = preload_word(config.app.preload),
           .post_fork = config.app.post_fork,
           .worker_class = config.server.worker_class,
           .server_options = config.server.options,
-          .listeners = inherited(doors),
-          .internal_fd = doors.internal.fd(),
           .keep_alive = config.server.keep_alive,
           .graceful_timeout = config.stop.graceful_timeout,
           .timeout = config.hang.timeout.value_or(0ms),
@@ -78,6 +77,13 @@ ForkServerSettings settings(const Config& config, const Doors& doors) {
           .root_path = config.server.root_path,
           .certfile = config.server.certfile,
           .keyfile = config.server.keyfile};
+}
+
+ForkServerSettings settings(const Config& config, const Doors& doors) {
+  ForkServerSettings all = settings_without_listeners(config);
+  all.listeners = inherited(doors);
+  all.internal_fd = doors.internal.fd();
+  return all;
 }
 
 AdminServerOptions admin(const TcpAddress& address, const std::string& flag, AdminRules rules) {
@@ -132,6 +138,19 @@ LaunchOptions launch(const Config& config, const Doors& doors, const InstalledPa
   if (config.app.kind == AppKind::native) options.program = {installed.native_fork_server};
   else options.program = {config.app.python, installed.python_package};
   return options;
+}
+
+// While the app is to choose its server, and nothing is said to it, there is nothing to ask.
+Result<void> server_takes_its_settings(const Config& config) {
+  const bool is_asked = config.server.worker_class != "auto" || !config.server.options.empty();
+  if (config.app.kind != AppKind::python || !is_asked) return {};
+  const auto installed = InstalledParts::find();
+  if (!installed) return installed.error();
+  return check_settings({config.app.python, installed->python_package}, settings_without_listeners(config),
+                        {.environment = child_environment(environ, added_environment(config)),
+                         .directory = config.app.working_directory,
+                         .umask = config.process.umask,
+                         .identity = identity(config.process.run_as)});
 }
 
 SupervisorPolicy supervisor(const Config& config) {

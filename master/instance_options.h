@@ -30,6 +30,8 @@ FleetNames fleet_names(const Config&);
 std::function<Result<void>(unsigned workers)> affordable(const Config&);
 // What config/ cannot check because it knows nothing of the recycler and the ledger. One sentence that names the flag.
 Result<void> checked(const Config&);
+// For --check-config: asks the user's server, in a process of its own that does not load the app.
+Result<void> server_takes_its_settings(const Config&);
 std::vector<std::string> saturation(const Config&);  // what the settings permit at most, a line each
 HookOptions alarm_hook(const Config&, std::optional<rlim_t> open_files_before, Reporting&);
 HealthPolicy health(const Config&);

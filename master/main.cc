@@ -50,6 +50,9 @@ int run(const Config& config) {
 }
 
 int check(const Config& config) {
+  unblock_signals();  // no loop will listen to them
+  if (const auto taken = options::server_takes_its_settings(config); !taken)
+    return fail(bad_usage, taken.error().message);
   std::string said = "the configuration is good\n";
   for (const std::string& line : options::saturation(config)) said += line + "\n";
   return print(said);

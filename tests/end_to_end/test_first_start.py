@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import BINARY
+from harness import BINARY, DEBIAN_PYTHON
 from versions import BROKEN_IMPORT, BROKEN_STARTUP, HANGING_STARTUP
 
 FEW = ("--boot-attempts", "2", "--boot-timeout", "1s")
@@ -107,6 +107,11 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
     (("--", "no-such-program-anywhere"), "no-such-program-anywhere"),
     (("--check-config", "--", "no-such-program-anywhere"), "no-such-program-anywhere"),
     (("--control", "/nowhere/at/all.sock", "hello:app"), "/nowhere/at"),
+    (("--check-config", "--python", "/bin/true", "-k", "uvicorn", "hello:app"), "is it a Python 3 interpreter?"),
+    (("--check-config", "--pid", "/nowhere/at/all.pid", "hello:app"), "there is no folder /nowhere/at"),
+    (("--check-config", "--memory-limit", "auto", "--hard-limit", "40MB", "hello:app"), "is too low for any worker"),
+    (("--check-config", "--memory-limit", "auto", "--hard-limit", "70MB", "--min-runway", "80MB", "hello:app"),
+     "leaves it 80 MB to grow"),
 ])
 def test_bad_usage_is_exit_2_and_says_what_to_write(arguments, named: str):
     refused = run("run", *arguments)
@@ -126,6 +131,35 @@ def test_what_cannot_be_printed_is_exit_1_and_said(arguments):
 def test_check_config_starts_nothing():
     checked = run("run", "--check-config", "-w", "3", "hello:app")
     assert checked.returncode == 0, checked.stderr
+
+
+def check_of_an_app_that_must_not_be_loaded(scratch, flags):
+    (scratch / "app" / "loud.py").write_text("raise RuntimeError('it was loaded')\n")
+    checked = run("run", "--check-config", "--chdir", str(scratch / "app"), "--python", DEBIAN_PYTHON, *flags,
+                  "loud:app")
+    assert "it was loaded" not in checked.stderr
+    return checked
+
+
+@pytest.mark.parametrize("flags", [("-k", "uvicorn", "--server-option", "http=h11"),
+                                   ("-k", "gthread", "--server-option", "limit_request_line=100"),
+                                   ("--server-option", "ws_max_size=1000")], ids=" ".join)
+def test_check_config_asks_the_server_for_its_options_and_loads_no_app(flags, scratch):
+    checked = check_of_an_app_that_must_not_be_loaded(scratch, flags)
+    assert checked.returncode == 0, checked.stderr
+    assert checked.stdout.startswith("the configuration is good\n")
+
+
+@pytest.mark.parametrize("flags, named", [
+    (("-k", "uvicorn", "--server-option", "htpt=h11"), "did you mean 'http'?"),
+    (("-k", "gthread", "--server-option", "limit_request_lin=1"), "did you mean 'limit_request_line'?"),
+    (("-k", "os.path"), "no worker class of gunicorn"),
+    (("--server-option", "no_such_thing=1"), "has no such option"),
+])
+def test_check_config_refuses_what_the_server_does_not_know(flags, named: str, scratch):
+    checked = check_of_an_app_that_must_not_be_loaded(scratch, flags)
+    assert checked.returncode == 2 and checked.stdout == ""
+    assert named in checked.stderr
 
 
 def test_print_config_is_a_config_file_that_can_be_read_again(scratch):

@@ -25,9 +25,9 @@ class GunicornAdapter:
 
     def __init__(self, told: Settings, worker_class: str) -> None:
         self._settings = told
-        self._application = HostedApplication(told, _known_class(worker_class))
+        self._application = HostedApplication(told, known_class(worker_class))
         self._cfg = self._application.cfg
-        self._worker_class = _load_class(self._cfg, worker_class)
+        self._worker_class = load_class(self._cfg, worker_class)
         self.name = "gunicorn %s (%s)" % (__version__, self._worker_class.__name__)
         self.warnings: List[str] = []  # what was said and has no effect
         if (told.threads or 1) > 1 and not has_threads(self._worker_class):
@@ -93,7 +93,7 @@ class GunicornAdapter:
         return listeners
 
 
-def _known_class(worker_class: str) -> str:
+def known_class(worker_class: str) -> str:
     if "." not in worker_class and not worker_class.startswith("egg:") and worker_class not in SUPPORTED_WORKERS:
         near = difflib.get_close_matches(worker_class, ["uvicorn"] + list(SUPPORTED_WORKERS), 1)
         raise Refused("-k %s: gunicorn %s has no such worker class%s"
@@ -101,7 +101,7 @@ def _known_class(worker_class: str) -> str:
     return worker_class
 
 
-def _load_class(cfg: Any, worker_class: str) -> Any:
+def load_class(cfg: Any, worker_class: str) -> Any:
     try:
         found = cfg.worker_class
     except (Exception, SystemExit) as error:
