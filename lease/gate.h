@@ -36,7 +36,7 @@ using GateAnswer = std::variant<Granted, Refused>;
 // A question and then its lease. Destroying it releases, asked or held: what was not answered yet never will be.
 class Grant {
  public:
-  virtual ~Grant() = default;  // a held one renews itself at a third of its time to live
+  virtual ~Grant() = default;  // a held one renews itself, at a third of its time to live or sooner
 };
 
 class Gate {

@@ -1,5 +1,7 @@
 #include "lease/redis_gate.h"
 
+#include <algorithm>
+
 #include "lease/redis_gate_core.h"
 namespace moult {
 // asking -> held -> lost, or over: refused.
@@ -57,8 +59,10 @@ class RedisGate::RedisGrant final : public Grant, private Holder {
     core_->holders.insert(this);
     wait_to_renew();
   }
-  // A third of its life: the wait fits.
-  void wait_to_renew() { (void)timer_.after(core_->ttl() / 3, {core_->now() + core_->ttl()}); }
+  // A third of its life at most: the wait fits.
+  void wait_to_renew() {
+    (void)timer_.after(std::min(core_->ttl() / 3, heartbeat_every), {core_->now() + core_->ttl()});
+  }
   void connected() override { renew(); }
   void renew() {
     call_ = core_->ledger().ask(

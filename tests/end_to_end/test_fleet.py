@@ -36,6 +36,10 @@ class Store:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
+    def forget(self) -> None:
+        """While all connections stay up."""
+        subprocess.run(["redis-cli", "-s", self.path, "FLUSHALL"], check=True, stdout=subprocess.DEVNULL)
+
     def kill(self) -> None:
         if self.process:
             self.process.kill()
@@ -182,6 +186,23 @@ def test_a_store_that_forgot_has_the_lease_back(start, scratch, store):
     again = wait_until(lambda: fleet_of(run).get("leases"), "the lease is there again")[0]
     assert again["fencing_token"] == lease["fencing_token"]
     assert run.the_recycle()["fencing_token"] == lease["fencing_token"]
+
+
+def test_a_store_that_was_emptied_has_the_lease_back_with_the_next_heartbeat(start, scratch, store):
+    redis = store()
+    env = {"STARTUP_SECONDS": "15"}
+    a = member(start, scratch, redis, "a", "-w", "1", "--recycle-rate", "off", env=env)
+    b = member(start, scratch, redis, "b", "-w", "1", "--recycle-rate", "off")
+    a.serve(1), b.serve(1)
+    whole(b, 2)
+    a.moult.client("recycle", "0")
+    lease = wait_until(lambda: fleet_of(b).get("leases"), "it is replaced")[0]
+    redis.forget()
+    again = wait_until(lambda: fleet_of(b).get("leases"), "the lease is there again", 12)[0]
+    assert again["fencing_token"] == lease["fencing_token"]
+    b.moult.client("recycle", "0")
+    b.wait_events("hold_started", reason="lease_held")
+    assert not recycles(a, b)
 
 
 def test_instances_with_other_settings_are_named(start, scratch, store):

@@ -115,6 +115,20 @@ TEST_F(RedisGateOnALoop, ALeaseIsBackInAStoreThatWasRestartedWithoutItsMemory) {
   EXPECT_EQ(asked(*b)->refused(), Refusal::lease_held);
 }
 
+// Nothing tells the holder: its connection stays up.
+TEST_F(RedisGateOnALoop, ALeaseIsBackWithTheNextHeartbeatInAStoreThatWasEmptied) {
+  const auto a = gate("a"), b = gate("b");
+  const auto held = asked(*a);
+  ASSERT_TRUE(held->granted());
+  redis({"FLUSHALL"});
+  const MonotonicTime emptied = loop.now();
+  ASSERT_TRUE(comes_true([&] { return stored().permits.size() == 1; }));
+  EXPECT_LT(loop.now() - emptied, 2 * heartbeat_every);
+  EXPECT_EQ(stored().permits.at(0).token, held->granted()->fencing_token);
+  EXPECT_EQ(asked(*b)->refused(), Refusal::lease_held);
+  EXPECT_EQ(a->describe().leases_lost, 0u);
+}
+
 TEST_F(RedisGateOnALoop, AHolderThatLostItsLeaseNeitherRenewsNorReleasesAnothers) {
   policy.ttl = 1s;
   const auto a = gate("a"), b = gate("b");
