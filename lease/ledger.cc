@@ -122,6 +122,12 @@ Duration until_enough(const Ledger& ledger, Urgency urgency) {
   return Microseconds(static_cast<Microseconds::rep>(std::min(wait, static_cast<double>(micro(longest_hint).count()))));
 }
 
+// What its token says, which is the time unless clocks were set or several fell into one microsecond.
+StoreTime given_at(std::uint64_t token, StoreTime now) {
+  const auto time = static_cast<std::uint64_t>(std::max(now.time_since_epoch(), Microseconds::zero()).count());
+  return token < time ? StoreTime(Microseconds(static_cast<Microseconds::rep>(token))) : now;
+}
+
 Granted grant(Ledger& ledger, const Acquire& ask, StoreTime now) {
   const FleetPolicy& policy = ledger.ruling.policy;
   const auto time = static_cast<std::uint64_t>(std::max(now.time_since_epoch(), Microseconds::zero()).count());
@@ -172,7 +178,8 @@ struct Desk {
     if (renew.token <= ledger.last_fencing_token || ledger.permits.size() >= ledger.ruling.policy.permits)
       return Refused{Refusal::late, {}};
     ledger.last_fencing_token = renew.token;
-    ledger.permits.push_back({renew.holder, {}, renew.token, {}, 1, now, expires_at});
+    ledger.permits.push_back(
+        {renew.holder, {}, renew.token, renew.instance, 1, given_at(renew.token, now), expires_at});
     return Done{};
   }
 

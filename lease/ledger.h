@@ -6,7 +6,8 @@
 // microseconds, so that both forms count the same.
 //
 // Permits:  taken by Acquire, ended by Release, Withdraw or their time to live, prolonged by Renew. Fencing tokens rise
-//           for ever, also over a ledger that was lost: each is at least the time in microseconds.
+//           for ever, also over a ledger that was lost: each is at least the time in microseconds, which is how a lease
+//           that is put back there still says since when it is held.
 // Bucket:   routine needs a whole token, urgent may go down to -burst. Debit (ungated, after the fact) goes deeper.
 // Minimum:  those that serve over those that are wanted, fleet-wide, after this one. An instance that says nothing
 //           more counts as wanted and not healthy, until it is forgotten; one asleep or stopped says wanted 0.
@@ -40,6 +41,7 @@ struct Acquire {
 struct Renew {
   std::string holder;
   std::uint64_t token;
+  std::string instance = {};  // whose lease it is, should it be put back
 };
 struct Release {
   std::string holder;

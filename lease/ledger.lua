@@ -14,7 +14,7 @@
 -- ARGV:
 --   verb, instance of the settings, its master's start, settings "permits ttl rate per burst minimum"; then
 --   acquire    operation holder routine|urgent end instance wanted healthy cost
---   renew      holder token
+--   renew      holder token instance
 --   release    holder token
 --   withdraw   holder operation
 --   debit      recycles instance operation end
@@ -193,8 +193,8 @@ local function expire_permits()
   end_permits(function(permit) return now >= permit.expires_at end)
 end
 
-local function add_permit(permit)
-  permit.granted_at, permit.expires_at, permit.changed = now, now + ruling.ttl, true
+local function add_permit(permit, granted_at)
+  permit.granted_at, permit.expires_at, permit.changed = granted_at, now + ruling.ttl, true
   permits[#permits + 1] = permit
 end
 
@@ -297,11 +297,12 @@ function answer.acquire(operation, holder, urgency, ends, instance, its_wanted, 
   end
   fencing = max(fencing + 1, now, 0)
   if ruling.per ~= 'unlimited' then credit = credit - CREDIT_PER_TOKEN end
-  add_permit({token = whole(fencing), operation = operation, cost = number(cost), holder = holder, instance = instance})
+  add_permit({token = whole(fencing), operation = operation, cost = number(cost), holder = holder, instance = instance},
+             now)
   return say('granted', whole(fencing))
 end
 
-function answer.renew(holder, token)
+function answer.renew(holder, token, instance)
   for _, permit in ipairs(permits) do
     if permit.holder == holder and permit.token == token then
       permit.expires_at, permit.changed = now + ruling.ttl, true
@@ -310,7 +311,7 @@ function answer.renew(holder, token)
   end
   if number(token) <= fencing or #permits >= ruling.permits then return refused('late', 0) end
   fencing = number(token) -- this ledger was lost, and the holder puts its lease back
-  add_permit({token = token, operation = '0', cost = 1, holder = holder, instance = ''})
+  add_permit({token = token, operation = '0', cost = 1, holder = holder, instance = instance}, min(fencing, now))
   return done()
 end
 

@@ -45,7 +45,7 @@ std::vector<std::string> words(const LedgerRequest& request) {
                                     text(a.cost)};
                           },
                           [](const Renew& r) -> Words {
-                            return {"renew", r.holder, text(r.token)};
+                            return {"renew", r.holder, text(r.token), r.instance};
                           },
                           [](const Release& r) -> Words {
                             return {"release", r.holder, text(r.token)};

@@ -40,7 +40,7 @@ class LocalGate::Book {
   // Heard from with each, so that a lease of hours leaves no instance forgotten, whose tokens would be nobody's.
   void renew(std::uint64_t token) {
     if (!closed()) hear();
-    ledger_.apply(Renew{ledger_.instance(), token});
+    ledger_.apply(Renew{ledger_.instance(), token, ledger_.instance()});
   }
   void release(std::uint64_t token) { ledger_.apply(Release{ledger_.instance(), token}); }
 

@@ -67,7 +67,7 @@ class RedisGate::RedisGrant final : public Grant, private Holder {
   void renew() {
     call_ = core_->ledger().ask(
         [this](const StoreClock&) -> LedgerRequest {
-          return Renew{core_->holder(), *token_};
+          return Renew{core_->holder(), *token_, core_->instance()};
         },
         {core_->now() + core_->ttl()}, [this](const StoreLedger::Answer& said) { renewed(said); });
     timer_.stop();

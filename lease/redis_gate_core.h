@@ -28,6 +28,7 @@ class RedisGate::Core {
   void close();  // the gate is gone; leases that are still held live on
   bool closed() const { return !capacity_; }
   const std::string& holder() const { return holder_; }
+  const std::string& instance() const { return instance_; }
   Duration ttl() const { return ttl_; }  // as last heard
 
   AskId question_begins();

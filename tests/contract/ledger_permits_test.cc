@@ -150,6 +150,25 @@ TEST_P(LedgerPermits, AHolderPutsItsLeaseBackIntoALedgerThatForgot) {
   EXPECT_GT(token(acquire("b")), held);
 }
 
+TEST_P(LedgerPermits, ALeaseThatWasPutBackShowsItsOwnerAndSinceWhenItIsHeld) {
+  const Permit before = (token(acquire("a")), look().permits.at(0));
+  subject->forget_everything();
+  now += 5s;
+  ask(Renew{before.holder, before.token, before.instance});
+  const Permit after = look().permits.at(0);
+  EXPECT_EQ(after.instance, "a");
+  EXPECT_EQ(after.granted_at, before.granted_at);
+  EXPECT_EQ(after.expires_at, now + 120s);
+}
+
+TEST_P(LedgerPermits, ALeaseThatIsPutBackFromAClockAheadIsHeldSinceNow) {
+  const std::uint64_t held = token(acquire("a"));
+  subject->forget_everything();
+  now -= 1h;
+  ask(Renew{"a", held, "a"});
+  EXPECT_EQ(look().permits.at(0).granted_at, now);
+}
+
 TEST_P(LedgerPermits, ALedgerThatForgotTakesBackNoMoreThanItsPermits) {
   const std::uint64_t held = token(acquire("a"));
   subject->forget_everything();

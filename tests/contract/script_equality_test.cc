@@ -91,7 +91,7 @@ class RandomQuestions {
   LedgerRequest question() {
     const Lease known = lease();
     switch (below(16)) {
-      case 0: return Renew{known.holder, known.token};
+      case 0: return Renew{known.holder, known.token, instance()};
       case 1: return Release{known.holder, known.token};
       case 2: return Withdraw{known.holder, known.operation};
       case 3: return Debit{below(4), instance(), AskId{below(3)}, end()};

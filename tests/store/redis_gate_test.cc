@@ -124,6 +124,7 @@ TEST_F(RedisGateOnALoop, ALeaseIsBackWithTheNextHeartbeatInAStoreThatWasEmptied)
   const MonotonicTime emptied = loop.now();
   ASSERT_TRUE(comes_true([&] { return stored().permits.size() == 1; }));
   EXPECT_LT(loop.now() - emptied, 2 * heartbeat_every);
+  EXPECT_EQ(stored().permits.at(0).instance, "a");
   EXPECT_EQ(stored().permits.at(0).token, held->granted()->fencing_token);
   EXPECT_EQ(asked(*b)->refused(), Refusal::lease_held);
   EXPECT_EQ(a->describe().leases_lost, 0u);

@@ -57,7 +57,7 @@ TEST(LedgerScript, SaysEachQuestionInWords) {
               ElementsAre("acquire", "9", "h", "routine", "5", "i", "4", "3", "1"));
   EXPECT_THAT(said(Acquire{{9}, "h", Urgency::pressure, StoreTime::max(), {"i", 4, 3}, 0}),
               ElementsAre("acquire", "9", "h", "urgent", "9223372036854775807", "i", "4", "3", "0"));
-  EXPECT_THAT(said(Renew{"h", 17}), ElementsAre("renew", "h", "17"));
+  EXPECT_THAT(said(Renew{"h", 17, "i"}), ElementsAre("renew", "h", "17", "i"));
   EXPECT_THAT(said(Release{"h", 17}), ElementsAre("release", "h", "17"));
   EXPECT_THAT(said(Withdraw{"h", AskId{9}}), ElementsAre("withdraw", "h", "9"));
   EXPECT_THAT(said(Debit{3, "i", AskId{2}, StoreTime(5us)}), ElementsAre("debit", "3", "i", "2", "5"));
