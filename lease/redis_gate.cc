@@ -45,7 +45,7 @@ class RedisGate::RedisGrant final : public Grant, private Holder {
   }
   GateAnswer answer_in(const LedgerReply& reply) const {
     if (const auto* granted = std::get_if<Granted>(&reply.answer)) return *granted;
-    return std::get<Refused>(reply.answer);
+    return core_->hint(std::get<Refused>(reply.answer), urgency_, reply.tokens);
   }
   GateAnswer without_a_reply(const RedisFailure& failure) {
     if (failure.may_have_run) core_->withdraw(operation_, budget_);

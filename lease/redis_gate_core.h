@@ -9,6 +9,7 @@
 
 #include "base/budget_timer.h"
 #include "base/random.h"
+#include "lease/fair_hint.h"
 #include "lease/redis_gate.h"
 #include "lease/store_ledger.h"
 namespace moult {
@@ -36,6 +37,9 @@ class RedisGate::Core {
   Acquire question(AskId, Urgency, StoreTime end) const;
   // Of every answer, what the status shows; the reply, if it is one.
   const LedgerReply* heard(const StoreLedger::Answer&);
+  Refused hint(const Refused& refused, Urgency urgency, double tokens) {
+    return fair_hint(refused, urgency, tokens, random_);
+  }
   void count(const GateAnswer&);
   void lost_lease() { ++description_.leases_lost; }
 

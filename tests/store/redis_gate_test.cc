@@ -26,6 +26,27 @@ TEST_F(RedisGateOnALoop, TwoInstancesShareOneLedger) {
   EXPECT_NEAR(b->describe().tokens, 0, 0.01);
 }
 
+// The ledger's own hint is the same each time.
+TEST_F(RedisGateOnALoop, RoutineOnesThatAreRefusedComeBackAtDifferentTimesAndUrgentOnesWhenTheLedgerSays) {
+  const auto a = gate("a"), b = gate("b");
+  const auto hint = [&](Urgency urgency) {
+    const auto question = asked(*b, urgency);
+    EXPECT_EQ(question->refused(), Refusal::lease_held);
+    return question->refused() ? std::get<Refused>(*question->answer).retry_after : Duration{};
+  };
+  const auto held = asked(*a);
+  ASSERT_TRUE(held->granted());
+  Duration least = 1h, most{};
+  for (int i = 0; i < 20; ++i) {
+    const Duration said = hint(Urgency::routine);
+    least = std::min(least, said), most = std::max(most, said);
+    EXPECT_EQ(hint(Urgency::hard_limit), ask_again_urgent);
+  }
+  EXPECT_GE(least, 1s);
+  EXPECT_LE(most, ask_again_routine);
+  EXPECT_GT(most - least, 500ms);
+}
+
 TEST_F(RedisGateOnALoop, TellsItsHealthInTheFirstTurnAndAtOnceWhenItSleepsOrWakes) {
   const auto a = gate("a");
   capacity = {3, 2};
