@@ -8,7 +8,8 @@ std::unique_ptr<FleetGate> make_gate(uv_loop_t* loop, const GateOptions& options
   const FleetStore& store = *options.store;
   return std::make_unique<FallbackGate>(
       loop,
-      FallbackOptions{{store.connection, store.fleet, options.instance, options.policy, store.news}, store.urgent_wait},
+      FallbackOptions{{store.connection, store.fleet, options.instance, options.policy, store.news, store.lease_lost},
+                      store.urgent_wait},
       std::move(capacity));
 }
 }  // namespace moult

@@ -16,6 +16,7 @@ struct FleetStore {
   std::string fleet;                                          // --fleet-name: instances of one name share one ledger
   Duration urgent_wait = std::chrono::seconds(2);             // --urgent-wait
   std::function<void(const std::string& trouble)> news = {};  // as RedisGateOptions::news
+  std::function<void()> lease_lost = {};                      // as RedisGateOptions::lease_lost
 };
 struct GateOptions {
   FleetPolicy policy;

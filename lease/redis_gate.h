@@ -5,12 +5,11 @@
 // A question whose store does not answer is Refused store_unreachable by its budget's end: what that means is for
 // FallbackGate to decide. Nothing that was asked stays behind: a lease whose answer was lost, came too late, or for a
 // Grant that is gone, is withdrawn with its token, also after the question's end, should the store wake up only then.
-// A held lease is renewed as often as heartbeats are sent, or at a third of its time to live (by the settings that rule)
-// where that is shorter, and at once after a reconnect: so a store that forgot, with the connection or without it, has
-// its leases back. For so long it may give a lease away that is still held.
-// This instance's {wanted, healthy} is told every heartbeat_every, and at once when wanted becomes or leaves 0 and when
-// all that are wanted serve; but not beside a question, which tells it too. The capacity must show whom a grant takes
-// away when `answered` returns.
+// A held lease is renewed as often as heartbeats are sent, or at a third of its time to live (by the settings that
+// rule) where that is shorter, and at once after a reconnect: so a store that forgot, with the connection or without
+// it, has its leases back. For so long it may give a lease away that is still held. This instance's {wanted, healthy}
+// is told every heartbeat_every, and at once when wanted becomes or leaves 0 and when all that are wanted serve; but
+// not beside a question, which tells it too. The capacity must show whom a grant takes away when `answered` returns.
 // What went ungated meanwhile is debited on reconnect: once, whatever is lost on the way.
 #include <functional>
 #include <memory>
@@ -33,6 +32,8 @@ struct RedisGateOptions {
   FleetPolicy policy;
   // Told when the store no longer answers, in one sentence without secrets, and with an empty one when it does again.
   std::function<void(const std::string& trouble)> news = {};
+  // A lease that is held is ours no more: its holder goes on, and others may be granted.
+  std::function<void()> lease_lost = {};
 };
 
 class RedisGate final : public Gate {

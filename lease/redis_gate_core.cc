@@ -20,6 +20,7 @@ RedisGate::Core::Core(uv_loop_t* loop, RedisGateOptions options, std::function<C
       policy_(options.policy),
       instance_(options.instance),
       news_(std::move(options.news)),
+      lease_lost_(std::move(options.lease_lost)),
       random_{options.store.seed},
       holder_(holder_name(instance_, random_.next())),
       capacity_(std::move(capacity)),
@@ -69,6 +70,11 @@ void RedisGate::Core::count(const GateAnswer& answer) {
   if (const auto* refused = std::get_if<Refused>(&answer))
     ++description_.refusals.at(static_cast<std::size_t>(refused->why));
   else ++description_.granted;
+}
+
+void RedisGate::Core::lost_lease() {
+  ++description_.leases_lost;
+  if (lease_lost_) lease_lost_();
 }
 
 void RedisGate::Core::errand(LedgerRequest request) {

@@ -41,7 +41,7 @@ class RedisGate::Core {
     return fair_hint(refused, urgency, tokens, random_);
   }
   void count(const GateAnswer&);
-  void lost_lease() { ++description_.leases_lost; }
+  void lost_lease();
 
   // Said until it is heard, but for no longer than a lease lives.
   void release(std::uint64_t token);
@@ -73,6 +73,7 @@ class RedisGate::Core {
   FleetPolicy policy_;
   std::string instance_;
   std::function<void(const std::string&)> news_;
+  std::function<void()> lease_lost_;
   Random random_;
   std::string holder_;
   std::function<Capacity()> capacity_;

@@ -43,7 +43,12 @@ Result<GateOptions> gate(const Config& config, Reporting& reporting) {
     if (trouble.empty()) return reporting.log().info("the fleet's store answers again: " + store);
     reporting.log().warning("the fleet's store does not answer, so only urgent replacements go on: " + trouble);
   };
-  options.store = FleetStore{*std::move(to), config.fleet.name, config.fleet.urgent_wait, news};
+  const auto lease_lost = [&reporting] {
+    reporting.log().warning(
+        "the fleet's lease was lost while a worker is being replaced, so another instance may replace one at the same "
+        "time: this process or the store stood still for longer than --lease-ttl, or the store lost its memory");
+  };
+  options.store = FleetStore{*std::move(to), config.fleet.name, config.fleet.urgent_wait, news, lease_lost};
   return options;
 }
 

@@ -57,6 +57,15 @@ prometheus::MetricFamily refusals(const GateDescription& gate) {
   return family;
 }
 
+prometheus::MetricFamily leases_lost(const GateDescription& gate) {
+  prometheus::ClientMetric metric;
+  metric.counter.value = static_cast<double>(gate.leases_lost);
+  return {"moult_gate_leases_lost_total",
+          "Leases that had ended while the worker was still being replaced.",
+          prometheus::MetricType::Counter,
+          {metric}};
+}
+
 prometheus::MetricFamily workers_by_state(const SupervisorDescription& pool) {
   std::map<std::string, unsigned> counted;
   for (const WorkerState state : {WorkerState::booting, WorkerState::serving, WorkerState::retiring})
@@ -142,6 +151,7 @@ std::vector<prometheus::MetricFamily> Metrics::collect(const SupervisorDescripti
   all.push_back(gauge("moult_gate_owed", "Ungated replacements that the store has not yet been told of.",
                       static_cast<double>(gate.owed)));
   all.push_back(refusals(gate));
+  all.push_back(leases_lost(gate));
   return all;
 }
 

@@ -9,7 +9,7 @@ from typing import List, Optional
 
 import pytest
 
-from harness import wait_until
+from harness import fetch, wait_until
 from recycling import OVER_HARD_LIMIT, LIMIT, Run
 
 # Nothing but the fleet's budget is in the way.
@@ -203,6 +203,27 @@ def test_a_store_that_was_emptied_has_the_lease_back_with_the_next_heartbeat(sta
     b.moult.client("recycle", "0")
     b.wait_events("hold_started", reason="lease_held")
     assert not recycles(a, b)
+
+
+def test_a_lease_that_was_lost_by_freezing_is_said_and_counted(start, scratch, store, free_port):
+    redis = store()
+    shared = ["-w", "1", "--recycle-rate", "off", "--lease-ttl", "1s"]
+    port = free_port()
+    a = member(start, scratch, redis, "a", *shared, "--admin", f"127.0.0.1:{port}", env={"STARTUP_SECONDS": "8"})
+    b = member(start, scratch, redis, "b", *shared)
+    a.serve(1), b.serve(1)
+    whole(b, 2)
+    a.moult.client("recycle", "0")
+    wait_until(lambda: fleet_of(b).get("leases"), "it is replaced")
+    os.kill(a.moult.pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: fleet_of(b).get("leases") == [], "the lease has ended")
+    finally:
+        os.kill(a.moult.pid, signal.SIGCONT)
+    wait_until(lambda: "the fleet's lease was lost" in a.moult.log(), "it is said")
+    wait_until(lambda: re.search(r"^moult_gate_leases_lost_total 1$", fetch(port, "/metrics").text, re.M),
+               "it is counted")
+    assert a.moult.status()["gate"]["leases_lost"] == 1
 
 
 def test_instances_with_other_settings_are_named(start, scratch, store):

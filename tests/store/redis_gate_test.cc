@@ -153,7 +153,11 @@ TEST_F(RedisGateOnALoop, ALeaseIsBackWithTheNextHeartbeatInAStoreThatWasEmptied)
 
 TEST_F(RedisGateOnALoop, AHolderThatLostItsLeaseNeitherRenewsNorReleasesAnothers) {
   policy.ttl = 1s;
-  const auto a = gate("a"), b = gate("b");
+  int told = 0;
+  RedisGateOptions of_a = options("a");
+  of_a.lease_lost = [&told] { ++told; };
+  const auto a = std::make_unique<RedisGate>(loop.get(), of_a, [this] { return capacity; });
+  const auto b = gate("b");
   auto frozen = asked(*a);
   ASSERT_TRUE(frozen->granted());
   redis({"DEL", ledger_keys("shop")[1]});  // as if it had ended
@@ -161,6 +165,7 @@ TEST_F(RedisGateOnALoop, AHolderThatLostItsLeaseNeitherRenewsNorReleasesAnothers
   ASSERT_TRUE(next->granted());
   EXPECT_GT(next->granted()->fencing_token, frozen->granted()->fencing_token);
   EXPECT_TRUE(comes_true([&] { return a->describe().leases_lost == 1; }));
+  EXPECT_EQ(told, 1);
   EXPECT_FALSE(a->describe().lease_held);
   frozen.reset();
   EXPECT_EQ(asked(*a)->refused(), Refusal::lease_held);
