@@ -77,11 +77,14 @@ class Moult(Server):
         return [event for event in map(json.loads, lines) if event["event"] == name]
 
     def status(self) -> dict:
-        """Asked for without `moult status`, which would be a process a look."""
+        return self.ask_master("status")
+
+    def ask_master(self, name: str, **arguments: object) -> dict:
+        """Without `moult status` and its like, which would be a process a look."""
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(30)
             client.connect(str(self.control))
-            client.sendall(b'{"protocol":1,"command":"status"}\n')
+            client.sendall(json.dumps({"protocol": 1, "command": name, **arguments}).encode() + b"\n")
             with client.makefile("rb") as answers:
                 return json.loads(answers.readline())["result"]
 
