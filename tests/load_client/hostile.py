@@ -108,6 +108,8 @@ class Hostile:
             connection.settimeout(PATIENCE_SECONDS)
             try:
                 self.talk(Peer(connection, self))
+            except ConnectionError:
+                pass  # the client has gone, as it does at a wrong answer
             except Exception as error:
                 self.errors.append(repr(error))
 

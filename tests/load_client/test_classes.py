@@ -184,9 +184,9 @@ def test_nobody_listens(tmp_path):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{probe.getsockname()[1]}"
-    for url in (nobody, f"unix:{tmp_path}/nowhere"):
-        assert_only(load(url), {Failure.REFUSED: ASKED}, answered=0, connections=0)
-        assert_only(load(url, connections=0, fresh=CLIENTS), {Failure.REFUSED: ASKED}, answered=0, connections=0)
+        for url in (nobody, f"unix:{tmp_path}/nowhere"):
+            assert_only(load(url), {Failure.REFUSED: ASKED}, answered=0, connections=0)
+            assert_only(load(url, connections=0, fresh=CLIENTS), {Failure.REFUSED: ASKED}, answered=0, connections=0)
 
 
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX])

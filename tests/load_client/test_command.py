@@ -75,8 +75,10 @@ def test_nothing_asked_is_no_success(good):
     assert done.returncode == 1 and done.stdout.startswith("0 requests")
 
 
-def test_its_own_lack_of_descriptors_is_not_the_servers_failure(good):
-    done = command(good.url, "--connections", "30", "--seconds", "5", before=("prlimit", "--nofile=20:20"))
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_its_own_lack_of_descriptors_ends_it_and_is_not_the_servers_failure(good, processes):
+    done = command(good.url, "--connections", "80", "--seconds", "3600", "--processes", processes,
+                   before=("prlimit", "--nofile=30:30"))
     assert done.returncode == 3 and "Too many open files" in done.stderr and not done.stdout
 
 

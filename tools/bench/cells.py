@@ -13,7 +13,6 @@ from typing import Dict, List, NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 PYTHONS = {"old": "/usr/bin/python3", "new": str(ROOT / "build/venv-newest/bin/python")}
 APP = "tools.load_client.echo_app"
-WORKERS = 3
 THREADS = ["--threads", "8"]
 KEEP_ALIVE_SECONDS = "75"  # moult's own default; gunicorn's is 2
 GUNICORN_CLASSES = {"uvicorn": ["-k", "uvicorn.workers.UvicornWorker"], "gthread": ["-k", "gthread", *THREADS]}

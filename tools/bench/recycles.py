@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tools.bench.cells import KEEP_ALIVE_SECONDS, ROOT, WORKERS, Cell, all_cells
+from tools.bench.cells import KEEP_ALIVE_SECONDS, ROOT, Cell, all_cells
 from tools.bench.leaks import Moult, ask, until
 from tools.bench.processes import Server, free_port
 from tools.load_client.tally import in_words
@@ -45,11 +45,11 @@ class MoultUnderTest:
 
     def __init__(self, options: argparse.Namespace, cell: Cell, path: str) -> None:
         bind = ["-b", f"unix:{path}"] if cell.unix else []
-        self.server = Moult(options.moult, cell.app, "--chdir", str(ROOT), "--python", cell.python, "-w", str(WORKERS),
-                            *bind, *cell.flags, *MAX_REQUESTS, *MEMORY, *UNHURRIED, *options.flags,
-                            before=tuple(shlex.split(options.before)))
+        self.server = Moult(options.moult, cell.app, "--chdir", str(ROOT), "--python", cell.python, "-w",
+                            str(options.workers), *bind, *cell.flags, *MAX_REQUESTS, *MEMORY, *UNHURRIED,
+                            *options.flags, before=tuple(shlex.split(options.before)))
         self.lines, self.exits, self.read_bytes = [], 0, 0  # of the events so far
-        self.pending, self.slot, self.leak_failures = None, 0, []
+        self.workers, self.pending, self.slot, self.leak_failures = options.workers, None, 0, []
 
     def read_events(self) -> None:
         """Those that came since: a look has to be cheap."""
@@ -81,7 +81,7 @@ class MoultUnderTest:
         self.pending = None
         if reason == "operator":
             self.server.ask_master("recycle", slot=self.slot)
-            self.slot = (self.slot + 1) % WORKERS
+            self.slot = (self.slot + 1) % self.workers
             self.pending = reason, counts[reason]
         elif reason == "memory":
             self.leak()
@@ -109,12 +109,12 @@ class PeerUnderTest:
     def __init__(self, options: argparse.Namespace, cell: Cell, path: str) -> None:
         port = free_port()
         bind = ["-b", f"127.0.0.1:{port}", *(["-b", f"unix:{path}"] if cell.unix else [])]
-        command = [cell.python, "-m", "gunicorn", cell.app, *bind, "-w", str(WORKERS), "--keep-alive",
+        command = [cell.python, "-m", "gunicorn", cell.app, *bind, "-w", str(options.workers), "--keep-alive",
                    KEEP_ALIVE_SECONDS, *cell.flags, *MAX_REQUESTS]
-        self.server = Server(command, port, ROOT, {})
+        self.server, self.workers = Server(command, port, ROOT, {}), options.workers
 
     def recycles(self) -> int:
-        return max(0, len(re.findall(r"Booting worker with pid", self.server.said())) - WORKERS)
+        return max(0, len(re.findall(r"Booting worker with pid", self.server.said())) - self.workers)
 
     def nudge(self) -> None:
         pass
@@ -158,7 +158,7 @@ def measure(options: argparse.Namespace, cell: Cell) -> "tuple[dict, dict]":
         subject = (PeerUnderTest if cell.is_peer else MoultUnderTest)(options, cell, path)
         server = open_now.enter_context(subject.server)
         if not cell.is_peer:
-            server.wait_serving(WORKERS)
+            server.wait_serving(options.workers)
         url = f"unix:{path}" if cell.unix else f"http://127.0.0.1:{server.port}"
         client = open_now.enter_context(LoadClient(options, url, folder))
         done = 0
@@ -203,6 +203,7 @@ def options_of(arguments: "list[str] | None" = None) -> argparse.Namespace:
     parser.add_argument("moult")
     parser.add_argument("--cell", dest="cells", nargs="+", required=True, metavar="NAME", choices=[*cells, "all"])
     parser.add_argument("--recycles", type=int, default=30)
+    parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--watching", action="store_true", help="clients that see a close before they write")
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--fresh", type=int, default=0, help="besides, so many that connect for each request")

@@ -11,6 +11,7 @@ from tools.load_client.client import Client, Ending, Plan
 from tools.load_client.tally import Tally
 
 LOOK_SECONDS = 0.05  # how often it is looked whether the run is over
+FORK = get_context("fork")
 
 
 def run(plan: Plan) -> Tally:
@@ -20,27 +21,42 @@ def run(plan: Plan) -> Tally:
     if plan.processes == 1:
         return asyncio.run(share(plan, 0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # from a terminal the others have it too, and end the run
-    total = Tally()
-    with ProcessPoolExecutor(plan.processes, mp_context=get_context("fork")) as pool:
-        for seen in pool.map(run_share, [(plan, part, os.getpid()) for part in range(plan.processes)]):
-            total.add(seen)
+    total, failed = Tally(), FORK.Event()
+    with ProcessPoolExecutor(plan.processes, FORK, begin_share, (os.getpid(), failed)) as pool:
+        try:
+            for seen in pool.map(run_share, [plan] * plan.processes, range(plan.processes)):
+                total.add(seen)
+        finally:
+            failed.set()  # if it is by an exception that we come here, the others need not go on
     return total
 
 
-def run_share(what: "tuple[Plan, int, int]") -> Tally:
-    plan, part, parent = what
-    return asyncio.run(share(plan, part, parent))
+class Parent:
+    """Of a process of the pool."""
+    pid, failed = 0, None
 
 
-async def share(plan: Plan, part: int, parent: int = 0) -> Tally:
-    """Of each `plan.processes` clients one. Ends as the plan says, at SIGINT or SIGTERM, or when the parent is gone."""
+def begin_share(pid: int, failed) -> None:
+    Parent.pid, Parent.failed = pid, failed
+
+
+def run_share(plan: Plan, part: int) -> Tally:
+    return asyncio.run(share(plan, part))
+
+
+def parent_gave_up() -> bool:
+    return Parent.failed is not None and (Parent.failed.is_set() or os.getppid() != Parent.pid)
+
+
+async def share(plan: Plan, part: int) -> Tally:
+    """Of each `plan.processes` clients one. Ends as the plan says, at SIGINT or SIGTERM, or when the parent gave up."""
     tally, ending = Tally(), Ending()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, setattr, ending, "over", True)
     clients = [Client(plan, number, number >= plan.connections, tally, ending)
                for number in range(part, plan.connections + plan.fresh, plan.processes)]
     began = time.monotonic()
-    watch = asyncio.create_task(watch_the_end(plan, ending, began, parent))
+    watch = asyncio.create_task(watch_the_end(plan, ending, began))
     tasks = [asyncio.create_task(client.live()) for client in clients]
     try:
         await asyncio.gather(*tasks)  # the first that raises ends all
@@ -52,9 +68,9 @@ async def share(plan: Plan, part: int, parent: int = 0) -> Tally:
     return tally
 
 
-async def watch_the_end(plan: Plan, ending: Ending, began: float, parent: int) -> None:
+async def watch_the_end(plan: Plan, ending: Ending, began: float) -> None:
     while not ending.over:
         await asyncio.sleep(LOOK_SECONDS)
         ending.over |= (plan.seconds is not None and time.monotonic() - began >= plan.seconds or
                         plan.until_file is not None and os.path.exists(plan.until_file) or
-                        parent != 0 and os.getppid() != parent)
+                        parent_gave_up())
