@@ -11,6 +11,7 @@ Cells are described in tools/bench/cells.py; `all` is all of moult's. Exit 1: a 
 """
 import argparse
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -36,6 +37,7 @@ MEMORY = ["--memory-limit", "100MB", "--hard-limit", "200MB", "--limit-jitter", 
 UNHURRIED = ["--recycle-rate", "off", "--cooldown", "500ms", "--urgent-cooldown", "0", "--sample-far", "100ms",
              "--sample-near", "20ms"]
 REASONS = {"limit": "memory", "hard_limit": "memory"}  # the others are their own name
+OTHERS_MEANWHILE = 3  # recycles, after which one that was asked for is thought not to come
 PATIENCE_SECONDS = 90  # for the next recycle
 AFTERWARDS_SECONDS = 1  # twenty times the longest thought: every connection has been used since the last recycle
 
@@ -75,24 +77,27 @@ class MoultUnderTest:
     def nudge(self) -> None:
         """Called every now and then: makes the next recycle happen, if it is not up to the clients."""
         counts = self.by_reason()
-        if self.pending and counts[self.pending[0]] <= self.pending[1]:
-            return  # what was asked for last is still to come
+        if self.pending and self.is_still_to_come(counts, *self.pending):
+            return
         reason = min(counts, key=counts.get)
-        self.pending = None
+        self.pending = None if reason == "max_requests" else (reason, dict(counts))
         if reason == "operator":
             self.server.ask_master("recycle", slot=self.slot)
             self.slot = (self.slot + 1) % self.workers
-            self.pending = reason, counts[reason]
         elif reason == "memory":
             self.leak()
-            self.pending = reason, counts[reason]
+
+    def is_still_to_come(self, counts: "dict[str, int]", reason: str, before: "dict[str, int]") -> bool:
+        """Not for ever: the worker that was meant may just have gone for another reason."""
+        others = sum(counts.values()) - sum(before.values())
+        return counts[reason] == before[reason] and others < OTHERS_MEANWHILE
 
     def leak(self) -> None:
         try:
             status, _ = ask(self.server.port, f"/leak/{LEAK_BYTES}")
             if status != 200:
                 self.leak_failures.append(f"status {status}")
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             self.leak_failures.append(repr(error))
 
     def figures(self) -> dict:
@@ -164,6 +169,8 @@ def measure(options: argparse.Namespace, cell: Cell) -> "tuple[dict, dict]":
         done = 0
         while done < options.recycles:
             def another() -> bool:
+                if client.process.poll() is not None:
+                    raise SystemExit("the load client could not go on")
                 subject.nudge()
                 return subject.recycles() > done
             until(another, f"recycle {done + 1}", PATIENCE_SECONDS)
