@@ -27,7 +27,7 @@ class FallbackGate::Core {
   LadderStep begin(Urgency urgency, Budget budget) {
     return moult::begin(urgency, budget, ladder_policy_, now(), random_);
   }
-  GateAnswer go_ungated(Urgency urgency) {
+  GateAnswer go_ungated(Urgency urgency, Refusal in_spite_of) {
     const auto said = ledger_.acquire({++operations_}, urgency, StoreTime::max(), capacity_());
     const auto* refused = std::get_if<Refused>(&said);
     if (refused && refused->why == Refusal::below_minimum) return *refused;
@@ -36,12 +36,16 @@ class FallbackGate::Core {
     else ledger_.apply(Debit{1});
     store_->debit(1);
     ++counted_.ungated;
+    count(in_spite_of);
     return Granted{0, false, {}};
   }
   void count(const GateAnswer& answer) {
-    if (const auto* refused = std::get_if<Refused>(&answer))
-      ++counted_.refusals.at(static_cast<std::size_t>(refused->why));
-    else ++counted_.granted;
+    if (const auto* refused = std::get_if<Refused>(&answer)) count(refused->why);
+    else if (std::get<Granted>(answer).gated) ++counted_.granted;
+  }
+  void on_waiting(Waiting told) { waiting_ = std::move(told); }
+  void waits(AskId ask, const TellWait& wait) const {
+    if (waiting_) waiting_(ask, wait.why, wait.until);
   }
   GateDescription describe() const {
     GateDescription shown = store_->describe();
@@ -53,10 +57,13 @@ class FallbackGate::Core {
   }
 
  private:
+  void count(Refusal why) { ++counted_.refusals.at(static_cast<std::size_t>(why)); }
+
   uv_loop_t* loop_;
   LadderPolicy ladder_policy_;
   OwnLedger ledger_;
   std::function<Capacity()> capacity_;
+  Waiting waiting_;
   Random random_;
   std::unique_ptr<RedisGate> store_;  // none: the gate is gone
   std::uint64_t operations_ = 0;
@@ -83,18 +90,20 @@ class FallbackGate::FallbackGrant final : public Grant {
     ladder_ = step.state;
     if (const MonotonicTime at = next_deadline(ladder_); at != never) timer_.at_end_of({at});
     for (const LadderAction& action : step.actions)  // at most one
-      return std::visit(Match{[&](const AskStore& a) { ask_store(a.budget); },
-                              [&](const AnswerPool& a) { answer(a.answer); }, [&](const GoUngated&) { go_ungated(); }},
-                        action);
+      return std::visit(
+          Match{[&](const AskStore& a) { ask_store(a.budget); }, [&](const AnswerPool& a) { answer(a.answer); },
+                [&](const GoUngated& a) { go_ungated(a.in_spite_of); },
+                [&](const TellWait& a) { core_->waits(ask_, a); }},
+          action);
   }
   void ask_store(Budget budget) {
     grant_.reset();
     grant_ = core_->store().acquire(ask_, ladder_.urgency, budget,
                                     [this](const GateAnswer& said) { post(StoreAnswered{said}); });
   }
-  void go_ungated() {
+  void go_ungated(Refusal in_spite_of) {
     grant_.reset();
-    answer(core_->go_ungated(ladder_.urgency));
+    answer(core_->go_ungated(ladder_.urgency, in_spite_of));
   }
   void answer(GateAnswer said) {
     if (auto* granted = std::get_if<Granted>(&said)) granted->waited = core_->now() - asked_at_;
@@ -121,6 +130,8 @@ std::unique_ptr<Grant> FallbackGate::acquire(AskId ask, Urgency urgency, Budget 
                                              std::function<void(GateAnswer)> answered) {
   return std::make_unique<FallbackGrant>(core_, ask, urgency, budget, std::move(answered));
 }
+
+void FallbackGate::on_waiting(Waiting told) { core_->on_waiting(std::move(told)); }
 
 void FallbackGate::capacity_changed() { core_->store().capacity_changed(); }
 

@@ -27,10 +27,11 @@ class FallbackGate final : public FleetGate {
   // A Grant may outlive the gate, but not the loop; a question outliving it is never answered.
   std::unique_ptr<Grant> acquire(AskId, Urgency, Budget, std::function<void(GateAnswer)> answered) override;
 
+  void on_waiting(Waiting told) override;
   void capacity_changed() override;  // somebody sleeps, stops or wakes: told to the fleet at once
   [[nodiscard]] FleetLook look(Budget, std::function<void(Result<FleetView>)> done) override;
-  // Refusals and grants as the pool saw them; tokens of the fleet as last heard, while the store is away of this
-  // instance's own ledger.
+  // Refusals and grants as the pool saw them, and what an ungated one was refused for; tokens of the fleet as last
+  // heard, while the store is away of this instance's own ledger.
   GateDescription describe() const override;
 
  private:

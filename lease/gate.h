@@ -46,5 +46,10 @@ class Gate {
   // the Grant. A Grant whose answer was Refused holds nothing.
   virtual std::unique_ptr<Grant> acquire(AskId operation, Urgency, Budget,
                                          std::function<void(GateAnswer)> answered) = 0;
+
+  // Told of each question that waits longer than a healthy store needs: for what, and by when it will be answered or
+  // told anew. Never from inside acquire(); it may destroy the Grant. Set before the first question; null: nobody.
+  using Waiting = std::function<void(AskId, Refusal why, MonotonicTime until)>;
+  virtual void on_waiting(Waiting) {}  // a ledger that answers at once has nothing to tell
 };
 }  // namespace moult

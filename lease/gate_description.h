@@ -11,8 +11,9 @@ struct GateDescription {
   const char* state = "ok";                 // "ok", "unreachable": the store
   bool lease_held = false;                  // by this instance
   double tokens = 0;                        // of the fleet, as last heard; below zero: debt
-  std::array<std::uint64_t, 5> refusals{};  // indexed by Refusal
-  std::uint64_t granted = 0, ungated = 0;   // granted counts both
+  std::array<std::uint64_t, 5> refusals{};  // indexed by Refusal; the one that an ungated one passed over, too
+  std::uint64_t granted = 0;                // by a ledger
+  std::uint64_t ungated = 0;                // went ahead without one
   std::uint64_t owed = 0;                   // of the ungated: not yet debited in the store
   std::uint64_t leases_lost = 0;            // that were held, and had ended when they were to be renewed
   std::string trouble = {};                 // why the store is unreachable, in one sentence without secrets

@@ -29,7 +29,6 @@ class LocalGate::Book {
     const bool budget_only = refused->why == Refusal::no_tokens || refused->why == Refusal::lease_held;
     if (urgency == Urgency::routine || !budget_only) return *refused;
     ledger_.apply(Debit{1});
-    ++granted_;
     ++ungated_;
     return Granted{0, false, {}};
   }

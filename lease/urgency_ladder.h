@@ -7,6 +7,9 @@
 //   jittering  no answer is hoped for any more; instances that met the same trouble do not go ahead together
 //   over       answered
 //
+// Whoever asked is told what the wait is for: the refusal that may soon be otherwise, or store_unreachable once an
+// answer is late.
+//
 // Routine: asked once, for at most longest_routine_question; whatever comes is the answer.
 // Urgent:  asked for urgent_wait and a jitter of up to as much again, by hints. A hint that does not fit (tokens) is
 // not
@@ -22,6 +25,9 @@ namespace moult {
 // A turn that asks is in nobody's way but its own; after this it is held, with the reason in the status.
 inline constexpr Duration longest_routine_question = heartbeat_every;
 
+// A healthy store answers within some ms, a busy one within some tens: nobody is told of a wait as short as that.
+inline constexpr Duration answer_is_late = std::chrono::milliseconds(250);
+
 struct LadderPolicy {
   Duration urgent_wait;  // --urgent-wait
 };
@@ -31,8 +37,10 @@ struct Ladder {
   Urgency urgency = Urgency::routine;
   bool insists = false;  // urgent, and asked while there was time: no refusal but the minimum is the last word
   MonotonicTime patience_ends{};
-  MonotonicTime ask_again_at{};  // pausing
+  MonotonicTime ask_again_at{};   // pausing
+  MonotonicTime late_at = never;  // asking: until the answer is late, and that is told
   Duration jitter{};
+  Refusal last_refusal = Refusal::store_unreachable;
 };
 
 struct AskStore {
@@ -41,8 +49,14 @@ struct AskStore {
 struct AnswerPool {
   GateAnswer answer;
 };
-struct GoUngated {};  // unless the instance would fall below its own minimum
-using LadderAction = std::variant<AskStore, AnswerPool, GoUngated>;
+struct GoUngated {
+  Refusal in_spite_of;
+};  // unless the instance would fall below its own minimum
+struct TellWait {
+  Refusal why;
+  MonotonicTime until;
+};
+using LadderAction = std::variant<AskStore, AnswerPool, GoUngated, TellWait>;
 
 struct StoreAnswered {
   GateAnswer answer;
@@ -52,5 +66,6 @@ using LadderEvent = std::variant<StoreAnswered, TimePassed>;
 using LadderStep = Step<Ladder, LadderAction>;
 LadderStep begin(Urgency, Budget, const LadderPolicy&, MonotonicTime now, Random&);
 LadderStep transition(Ladder, const LadderEvent&, MonotonicTime now);
-MonotonicTime next_deadline(const Ladder&);  // of pausing and jittering; a store that is asked answers by its budget
+// Of asking: when the answer is late. (That there is one by the end of its budget is the store's gate's to see to.)
+MonotonicTime next_deadline(const Ladder&);
 }  // namespace moult

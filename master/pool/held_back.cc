@@ -40,9 +40,20 @@ bool is_to_go(const Pool& pool, const Worker& worker) {
          wanted(pool, worker);
 }
 
+std::vector<Turn>::const_iterator asked_about(const Pool& pool, const Worker& worker) {
+  return std::ranges::find_if(pool.turns, [&](const Turn& turn) {
+    return turn.stage == TurnStage::asking && turn.rank >= recycle_rank(worker);
+  });
+}
+
+std::optional<HeldBack> held_back_by_gate(const Turn& asking) {
+  if (!asking.waits_for) return std::nullopt;
+  return HeldBack{reason(asking.waits_for->why), asking.waits_for->until};
+}
+
 std::optional<HeldBack> held_back_in(const Pool& pool, const Turn& own) {
   switch (own.stage) {
-    case TurnStage::asking:
+    case TurnStage::asking: return held_back_by_gate(own);
     case TurnStage::replacing: break;
     case TurnStage::granted: return HeldBack{HoldReason::turn_in_hand, end_of_turns(pool)};  // two retire already
     case TurnStage::recovering: return HeldBack{HoldReason::boot_failing, own.deadline};
@@ -52,8 +63,24 @@ std::optional<HeldBack> held_back_in(const Pool& pool, const Turn& own) {
 }  // namespace
 
 bool gate_is_asked(const Pool& pool, const Worker& worker) {
-  const auto asking = std::ranges::find(pool.turns, TurnStage::asking, &Turn::stage);
-  return is_to_go(pool, worker) && asking != pool.turns.end() && asking->rank >= recycle_rank(worker);
+  return is_to_go(pool, worker) && asked_about(pool, worker) != pool.turns.end();
+}
+
+bool is_of_the_gate(HoldReason why) {
+  switch (why) {
+    case HoldReason::lease_held:
+    case HoldReason::no_tokens:
+    case HoldReason::below_minimum:
+    case HoldReason::store_unreachable: return true;
+    case HoldReason::second_reading:
+    case HoldReason::cooldown:
+    case HoldReason::busy:
+    case HoldReason::nothing_to_free:
+    case HoldReason::pressure_futile:
+    case HoldReason::turn_in_hand:
+    case HoldReason::boot_failing: break;
+  }
+  return false;
 }
 
 std::optional<HeldBack> held_back(const Pool& pool, const Worker& worker, MonotonicTime now) {
@@ -63,7 +90,7 @@ std::optional<HeldBack> held_back(const Pool& pool, const Worker& worker, Monoto
   if (recycle_rank(worker) <= pool.refused.rank && now < pool.refused.retry_at)
     return HeldBack{reason(pool.refused.why), pool.refused.retry_at};
   if (const auto until = boots_fail_until(pool, worker, now)) return HeldBack{HoldReason::boot_failing, *until};
-  if (gate_is_asked(pool, worker)) return std::nullopt;
+  if (const auto asking = asked_about(pool, worker); asking != pool.turns.end()) return held_back_by_gate(*asking);
   return HeldBack{HoldReason::turn_in_hand, end_of_turns(pool)};
 }
 }  // namespace moult

@@ -10,9 +10,10 @@ struct HeldBack {
   MonotonicTime until;  // it ends or is judged again by then; never: with the turn that is in hand
 };
 
-// None: it is not to go, or it is on its way out, or it is asked about at this moment (below).
+// None: it is not to go, or it is on its way out, or the gate is asked about it and has not said yet that this takes
+// long.
 std::optional<HeldBack> held_back(const Pool&, const Worker&, MonotonicTime now);
-// It is to go, and the gate has a question of its rank or a higher one: until the answer is there nobody knows whether
-// it waits.
+// It is to go, and the gate has a question of its rank or a higher one.
 bool gate_is_asked(const Pool&, const Worker&);
+bool is_of_the_gate(HoldReason);  // its next answer may be the same
 }  // namespace moult

@@ -145,6 +145,11 @@ void on_answer(Pool& pool, const GateAnswered& event, const PoolPolicy& policy, 
   turn->deadline = now + policy.timeouts.boot;
 }
 
+void on_wait(Pool& pool, const GateWaits& event) {
+  const auto turn = std::ranges::find(pool.turns, event.ask, &Turn::ask);
+  if (turn != pool.turns.end() && turn->stage == TurnStage::asking) turn->waits_for = event.waits_for;
+}
+
 void absorb(Pool& pool, const PoolEvent& event, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
   Goal& goal = pool.goal;
   std::visit(Match{
@@ -181,6 +186,7 @@ void absorb(Pool& pool, const PoolEvent& event, const PoolPolicy& policy, Monoto
                      if (Worker* w = find(pool, each.worker)) w->decision = each.decision;
                  },
                  [&](const GateAnswered& e) { on_answer(pool, e, policy, now); },
+                 [&](const GateWaits& e) { on_wait(pool, e); },
                  [&](TimePassed) {},
              },
              event);

@@ -47,14 +47,19 @@ enum class Order {
 };
 enum class Headroom { for_two, for_one };
 enum class Rank { none, routine, deploy, hard_limit, pressure };
+struct WaitsFor {
+  Refusal why;
+  MonotonicTime until;  // answered or told anew
+};
 struct Turn {
   WorkerId outgoing;
   unsigned slot;
   Rank rank;
   TurnStage stage;
-  Order order;             // decided when it starts
-  AskId ask;               // the question, then the lease; zero: a deploy, or released
-  MonotonicTime deadline;  // never while the gate owes the answer
+  Order order;                                       // decided when it starts
+  AskId ask;                                         // the question, then the lease; zero: a deploy, or released
+  MonotonicTime deadline;                            // never while the gate owes the answer
+  std::optional<WaitsFor> waits_for = std::nullopt;  // asking: what the gate waits for, if that takes long
 };
 struct RefusedUntil {
   Rank rank = Rank::none;
@@ -129,9 +134,13 @@ struct GateAnswered {
   AskId ask;
   GateAnswer answer;
 };
+struct GateWaits {
+  AskId ask;
+  WaitsFor waits_for;
+};  // changes nothing but what is said of those that the question is about
 using PoolEvent = std::variant<ScaleTo, SetSpares, SetMode, Stop, StopQuickly, ListenersClosed, GenerationLoaded,
                                GenerationLost, GenerationRefused, HeadroomChanged, WorkerParked, WorkerReady,
-                               WorkerHung, WorkerGone, Judged, GateAnswered, TimePassed>;
+                               WorkerHung, WorkerGone, Judged, GateAnswered, GateWaits, TimePassed>;
 
 struct Spawn {
   WorkerId id;

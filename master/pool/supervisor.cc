@@ -58,9 +58,10 @@ Supervisor::Supervisor(uv_loop_t* loop, const SupervisorPolicy& policy, Launcher
       generations_(loop, Generations{.random = {policy.random_seed + 1}}, policy_.generations,
                    [this](const GenerationsAction& a) { perform(a); }) {
   pool_.on_settled([this] { settled(); });
+  gate_.on_waiting([this](AskId ask, Refusal why, MonotonicTime until) { pool_.post(GateWaits{ask, {why, until}}); });
 }
 
-Supervisor::~Supervisor() = default;
+Supervisor::~Supervisor() { gate_.on_waiting(nullptr); }
 
 void Supervisor::start(unsigned workers) {
   pool_.post(ScaleTo{workers});

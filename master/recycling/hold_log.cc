@@ -35,7 +35,8 @@ std::vector<HoldChange> HoldLog::update(const Pool& pool, MonotonicTime now) {
   for (const Worker& worker : pool.workers) {
     const auto before = holding(worker.id);
     if (const auto hold = hold_of(pool, worker, now)) holds[worker.id] = *hold;
-    else if (before && gate_is_asked(pool, worker)) holds[worker.id] = *before;  // the answer may be the same again
+    else if (before && is_of_the_gate(before->why) && gate_is_asked(pool, worker))
+      holds[worker.id] = *before;  // the answer may be the same again
   }
   for (auto it = holding_.begin(); it != holding_.end();) {
     const auto& [worker, held] = *it;

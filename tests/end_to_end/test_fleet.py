@@ -151,7 +151,7 @@ def test_routine_recycles_wait_for_the_store_and_requests_do_not(start, scratch,
     run.moult.client("recycle", "0")
     run.wait_events("hold_started", reason="store_unreachable")
     assert run.moult.fetch().status == 200 and not recycles(run)
-    assert "unreachable" in run.moult.status()["gate"]["state"]
+    wait_until(lambda: run.moult.status()["gate"]["state"] == "unreachable", "the status says so")
     redis.signal(signal.SIGCONT)
     assert run.the_recycle()["gated"] is True
     wait_until(lambda: "the fleet's store answers again" in run.moult.log(), "it is said")
@@ -172,6 +172,27 @@ def test_an_urgent_recycle_goes_on_without_the_store_and_is_paid_when_it_is_back
     redis.start()
     wait_until(lambda: run.moult.status()["gate"]["owed"] == 0, "the debt is in the store")
     assert fleet_of(run)["tokens"] < 2
+
+
+def test_the_wait_of_an_urgent_recycle_for_the_store_is_told(start, scratch, store):
+    redis = store()
+    run = member(start, scratch, redis, "a", "-w", "2", *LIMIT, "--urgent-wait", "2s")
+    run.serve(2)
+    whole(run, 2)
+    redis.signal(signal.SIGSTOP)
+    try:
+        run.grow(run.pid_of(0), OVER_HARD_LIMIT)
+        run.held("store_unreachable")
+        line = run.the_recycle()
+        gate = run.moult.status()["gate"]
+    finally:
+        redis.signal(signal.SIGCONT)
+    assert (line["urgency"], line["gated"]) == ("hard_limit", False)
+    held = {hold["reason"]: hold["seconds"] for hold in line["holds"]}
+    untold = line["lease_wait_seconds"] - held.pop("store_unreachable")
+    assert 0 < untold < 1, "a store that is well may need so long; and a machine that is busy"
+    assert sum(held.values()) < 1, "it waited for nothing else meanwhile"
+    assert (gate["granted"], gate["ungated"], gate["refusals"]["store_unreachable"]) == (0, 1, 1)
 
 
 def test_a_store_that_forgot_has_the_lease_back(start, scratch, store):

@@ -193,7 +193,7 @@ def test_an_urgent_one_overdraws_the_bucket_and_the_next_goes_ungated(start, scr
     assert [event["pid"] for event in ungated] == [lines[2]["pid"]]
     assert (ungated[0]["reason"], ungated[0]["urgency"]) == ("hard_limit", "hard_limit")
     gate = run.moult.status()["gate"]
-    assert (gate["ungated"], gate["granted"]) == (1, 3)
+    assert (gate["ungated"], gate["granted"]) == (1, 2)
     assert -2 <= gate["tokens"] < -1.9, "it is owed"
     run.moult.wait_log("without a token")
 

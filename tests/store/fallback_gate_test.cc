@@ -40,8 +40,9 @@ TEST_F(FallbackGateOnALoop, UrgentGoesUngatedAfterItsWaitAndAJitterAndPaysWhenTh
   EXPECT_GE(question->granted()->waited, 100ms);
   EXPECT_GE(question->took(), 100ms);
   GateDescription shown = a->describe();
-  EXPECT_EQ(shown.granted, 1u);
+  EXPECT_EQ(shown.granted, 0u) << "nobody granted it";
   EXPECT_EQ(shown.ungated, 1u);
+  EXPECT_EQ(refusals(*a, Refusal::store_unreachable), 1u);
   EXPECT_EQ(shown.owed, 1u);
   EXPECT_NEAR(shown.tokens, 1, 0.01);  // of its own ledger
   server.start();
@@ -60,6 +61,26 @@ TEST_F(FallbackGateOnALoop, AStoreThatStandsStillIsAsGoodAsAway) {
   EXPECT_TRUE(comes_true([&] { return a->describe().owed == 0; }));
   EXPECT_NEAR(look(*a)->tokens, 1, 0.01) << "neither a lease nor a token of the question that was given up";
   EXPECT_TRUE(look(*a)->permits.empty());
+}
+
+TEST_F(FallbackGateOnALoop, WhoAsksIsToldWhatAWaitIsFor) {
+  urgent_wait = 1s;
+  const auto a = fallback("a"), b = fallback("b");
+  std::vector<Refusal> told;
+  b->on_waiting([&](AskId ask, Refusal why, MonotonicTime until) {
+    EXPECT_EQ(ask, AskId{1});
+    EXPECT_GT(until, loop.now());
+    if (told.empty() || told.back() != why) told.push_back(why);
+  });
+  auto held = asked(*a);
+  ASSERT_TRUE(held->granted());
+  const auto urgent = ask(*b, Urgency::hard_limit);
+  ASSERT_TRUE(comes_true([&] { return !told.empty(); }));
+  server.signal(SIGSTOP);
+  ASSERT_TRUE(comes_true([&] { return urgent->answer.has_value(); }));
+  server.signal(SIGCONT);
+  EXPECT_THAT(told, testing::ElementsAre(Refusal::lease_held, Refusal::store_unreachable));
+  EXPECT_FALSE(urgent->granted()->gated);
 }
 
 TEST_F(FallbackGateOnALoop, NothingGoesUngatedBelowTheInstancesOwnMinimum) {

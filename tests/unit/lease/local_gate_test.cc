@@ -104,7 +104,7 @@ TEST_F(LocalGateOnALoop, WhatTheBucketNoLongerAffordsGoesAheadUngatedAndIsDebite
   const GateDescription described = gate->describe();
   EXPECT_NEAR(described.tokens, -3, 0.01);
   EXPECT_EQ(described.ungated, 1u);
-  EXPECT_EQ(described.granted, 5u);
+  EXPECT_EQ(described.granted, 4u);
   EXPECT_EQ(described.refusals[static_cast<std::size_t>(Refusal::no_tokens)], 1u);
 }
 

@@ -35,7 +35,8 @@ class UrgencyLadder : public testing::Test {
     for (const LadderAction& action : step.actions) {
       if (const auto* ask = std::get_if<AskStore>(&action)) asked = ask->budget, ++askings;
       if (const auto* said = std::get_if<AnswerPool>(&action)) answer = said->answer;
-      if (std::holds_alternative<GoUngated>(action)) ungated_at = now;
+      if (const auto* ahead = std::get_if<GoUngated>(&action)) ungated_at = now, in_spite_of = ahead->in_spite_of;
+      if (const auto* wait = std::get_if<TellWait>(&action)) told = *wait;
     }
     ASSERT_EQ(ladder.rung == Ladder::Rung::over, answer || ungated_at);
   }
@@ -52,6 +53,8 @@ class UrgencyLadder : public testing::Test {
   std::optional<Budget> asked;
   std::optional<GateAnswer> answer;
   std::optional<MonotonicTime> ungated_at;
+  std::optional<Refusal> in_spite_of;
+  std::optional<TellWait> told;
   int askings = 0;
 };
 
@@ -174,6 +177,45 @@ TEST_F(UrgencyLadder, WithoutAWaitItGoesAtOnce) {
   begin(Urgency::hard_limit);
   wait();
   EXPECT_EQ(ungated_at, start);
+}
+
+TEST_F(UrgencyLadder, AnAnswerThatIsLateIsAStoreThatIsAwayAndIsToldOnce) {
+  for (const Urgency urgency : {Urgency::routine, Urgency::hard_limit, Urgency::pressure}) {
+    now = start;
+    told.reset();
+    begin(urgency);
+    EXPECT_EQ(next_deadline(ladder), start + answer_is_late);
+    now = start + answer_is_late - 1ns;
+    take(transition(ladder, TimePassed{}, now));
+    EXPECT_FALSE(told) << "a store that is well may need so long";
+    now = start + answer_is_late;
+    take(transition(ladder, TimePassed{}, now));
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->why, Refusal::store_unreachable);
+    EXPECT_EQ(told->until, asked->end);
+    EXPECT_EQ(next_deadline(ladder), never);
+  }
+}
+
+TEST_F(UrgencyLadder, WhatAnUrgentOneIsRefusedForIsWhatItWaitsForAndThenGoesInSpiteOf) {
+  begin(Urgency::hard_limit);
+  const MonotonicTime end = asked->end;
+  store_refuses(Refusal::lease_held);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->why, Refusal::lease_held);
+  EXPECT_EQ(told->until, end);
+  wait();
+  store_refuses(Refusal::no_tokens, 20min);
+  EXPECT_EQ(told->why, Refusal::no_tokens);
+  EXPECT_EQ(told->until, next_deadline(ladder)) << "the jitter";
+  wait();
+  EXPECT_EQ(in_spite_of, Refusal::no_tokens);
+}
+
+TEST_F(UrgencyLadder, AStoreThatNeverAnswersIsWhatItGoesInSpiteOf) {
+  begin(Urgency::hard_limit);
+  wait();
+  EXPECT_EQ(in_spite_of, Refusal::store_unreachable);
 }
 
 TEST_F(UrgencyLadder, WhatComesAfterTheAnswerIsNotHeard) {

@@ -6,6 +6,9 @@
 
 #include <csignal>
 #include <map>
+
+#include "master/pool/held_back.h"
+#include "master/pool/pool_parts.h"
 namespace moult {
 namespace {
 using namespace std::chrono_literals;
@@ -53,8 +56,12 @@ struct CountedGrant final : Grant {
 };
 struct ScriptedGate final : Gate {
   std::function<void(GateAnswer)> answer;  // to the last question
+  AskId asked;
+  Waiting waiting;
   unsigned living = 0;
-  std::unique_ptr<Grant> acquire(AskId, Urgency, Budget, std::function<void(GateAnswer)> answered) override {
+  void on_waiting(Waiting told) override { waiting = std::move(told); }
+  std::unique_ptr<Grant> acquire(AskId ask, Urgency, Budget, std::function<void(GateAnswer)> answered) override {
+    asked = ask;
     answer = std::move(answered);
     return std::make_unique<CountedGrant>(living);
   }
@@ -116,6 +123,19 @@ TEST_F(SupervisorTest, AnAppThatDoesNotLoadEndsItWithExit4AndTheCause) {
   launcher.loads.load_failed({1}, {"Traceback: no module named x"});
   EXPECT_EQ(exit_code, 4);
   EXPECT_THAT(notes.notes, ElementsAre("rejected for Traceback: no module named x 1"));
+}
+
+TEST_F(SupervisorTest, WhatTheGateWaitsForIsKnownOfTheWorkerThatItIsAbout) {
+  serve(2);
+  supervisor->judge({{{1}, Recycle{Cause::hard_limit, Urgency::hard_limit, {}}}});
+  const auto held = [&] { return held_back(supervisor->pool(), *find(supervisor->pool(), {1}), MonotonicTime(1s)); };
+  EXPECT_FALSE(held());
+  gate.waiting({gate.asked.value + 1}, Refusal::lease_held, MonotonicTime(9s));
+  EXPECT_FALSE(held()) << "of another question";
+  gate.waiting(gate.asked, Refusal::store_unreachable, MonotonicTime(9s));
+  ASSERT_TRUE(held());
+  EXPECT_EQ(held()->why, HoldReason::store_unreachable);
+  EXPECT_EQ(held()->until, MonotonicTime(9s));
 }
 
 TEST_F(SupervisorTest, WorkersThatNeverGetReadyEndItWithExit3) {

@@ -77,6 +77,34 @@ TEST_F(HoldLogTest, AHoldThatTheGateRenewsIsOneHold) {
   EXPECT_EQ(holds.holding({1})->until, at(9s));
 }
 
+TEST_F(HoldLogTest, WhatHeldItBackBeforeTheQuestionEndsWithTheQuestion) {
+  judge(Hold{HoldReason::second_reading, at(9s), {}});
+  holds.update(pool, at(1s));
+  judge(Recycle{Cause::hard_limit, Urgency::hard_limit, {}});
+  pool.turns = {{{1}, 0, Rank::hard_limit, TurnStage::asking, Order::successor_first, {1}, never}};
+  const auto ended = holds.update(pool, at(1100ms));
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].lasted, 100ms);
+  EXPECT_FALSE(holds.holding({1})) << "an answer that comes soon needs no reason";
+}
+
+TEST_F(HoldLogTest, WhatTheQuestionWaitsForHoldsBackAllThatItIsAbout) {
+  pool.goal.workers = 2;
+  pool.slots.resize(2);
+  pool.workers.push_back({{2}, 1u, {1}, WorkerState::serving, at(0s)});
+  for (Worker& each : pool.workers) each.decision = Recycle{Cause::hard_limit, Urgency::hard_limit, {}};
+  pool.turns = {{{1}, 0, Rank::hard_limit, TurnStage::asking, Order::successor_first, {1}, never}};
+  EXPECT_TRUE(holds.update(pool, at(1s)).empty());
+  pool.turns[0].waits_for = WaitsFor{Refusal::store_unreachable, at(4s)};
+  const auto begun = holds.update(pool, at(2s));
+  ASSERT_EQ(begun.size(), 2u);
+  for (const HoldChange& each : begun) {
+    EXPECT_EQ(each.why, HoldReason::store_unreachable);
+    EXPECT_EQ(each.begun->until, at(4s));
+  }
+  EXPECT_EQ(holds.so_far({1}, at(4s)).at(0).lasted, 2s);
+}
+
 TEST_F(HoldLogTest, OfOneThatIsGoneEndsWithItsLength) {
   judge(Hold{HoldReason::cooldown, at(9s), {}});
   holds.update(pool, at(1s));
