@@ -135,6 +135,8 @@ void FallbackGate::on_waiting(Waiting told) { core_->on_waiting(std::move(told))
 
 void FallbackGate::capacity_changed() { core_->store().capacity_changed(); }
 
+void FallbackGate::leave(Budget budget, std::function<void()> gone) { core_->store().leave(budget, std::move(gone)); }
+
 FleetLook FallbackGate::look(Budget budget, std::function<void(Result<FleetView>)> done) {
   return core_->store().look(budget, std::move(done));
 }

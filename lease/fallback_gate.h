@@ -29,6 +29,7 @@ class FallbackGate final : public FleetGate {
 
   void on_waiting(Waiting told) override;
   void capacity_changed() override;  // somebody sleeps, stops or wakes: told to the fleet at once
+  void leave(Budget, std::function<void()> gone) override;
   [[nodiscard]] FleetLook look(Budget, std::function<void(Result<FleetView>)> done) override;
   // Refusals and grants as the pool saw them, and what an ungated one was refused for; tokens of the fleet as last
   // heard, while the store is away of this instance's own ledger.

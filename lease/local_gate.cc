@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/budget_timer.h"
 #include "lease/own_ledger.h"
 namespace moult {
 // The ledger with its clock, shared with the grants that may have to give something back.
@@ -127,6 +126,12 @@ std::unique_ptr<Grant> LocalGate::acquire(AskId operation, Urgency urgency, Budg
 }
 
 GateDescription LocalGate::describe() const { return book_->describe(); }
+
+void LocalGate::leave(Budget budget, std::function<void()> gone) {
+  farewell_ = std::make_unique<BudgetTimer>(book_->loop(), std::move(gone));  // there is nobody to tell
+  (void)farewell_->after(Duration::zero(), budget);
+}
+
 FleetLook LocalGate::look(Budget budget, std::function<void(Result<FleetView>)> done) {
   auto next_turn = std::make_shared<BudgetTimer>(book_->loop(), [book = book_, done = std::move(done)] {
     if (book->closed()) return;

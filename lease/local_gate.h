@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "base/budget_timer.h"
 #include "lease/capacity.h"
 #include "lease/fleet_gate.h"
 #include "lease/fleet_policy.h"
@@ -24,6 +25,7 @@ class LocalGate final : public FleetGate {
   // A Grant may outlive the gate, but not the loop; a question outliving it is never answered.
   std::unique_ptr<Grant> acquire(AskId operation, Urgency, Budget, std::function<void(GateAnswer)> answered) override;
   void capacity_changed() override {}  // it is asked for with each question
+  void leave(Budget, std::function<void()> gone) override;
   [[nodiscard]] FleetLook look(Budget, std::function<void(Result<FleetView>)> done) override;
   GateDescription describe() const override;
 
@@ -31,5 +33,6 @@ class LocalGate final : public FleetGate {
   class Book;
   class LocalGrant;
   std::shared_ptr<Book> book_;
+  std::unique_ptr<BudgetTimer> farewell_;
 };
 }  // namespace moult

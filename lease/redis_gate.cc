@@ -103,6 +103,7 @@ std::unique_ptr<Grant> RedisGate::acquire(AskId, Urgency urgency, Budget budget,
 }
 
 void RedisGate::capacity_changed() { core_->capacity_changed(); }
+void RedisGate::leave(Budget budget, std::function<void()> gone) { core_->leave(budget, std::move(gone)); }
 void RedisGate::debit(unsigned recycles) { core_->debit(recycles); }
 GateDescription RedisGate::describe() const { return core_->describe(); }
 

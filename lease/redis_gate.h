@@ -10,6 +10,8 @@
 // it, has its leases back. For so long it may give a lease away that is still held. This instance's {wanted, healthy}
 // is told every heartbeat_every, and at once when wanted becomes or leaves 0 and when all that are wanted serve; but
 // not beside a question, which tells it too. The capacity must show whom a grant takes away when `answered` returns.
+// Until one of its workers has served it tells nothing and only looks, so that an instance that cannot boot is not
+// missed; unless the fleet knows it of an earlier life that did not end in order.
 // What went ungated meanwhile is debited on reconnect: once, whatever is lost on the way.
 #include <functional>
 #include <memory>
@@ -47,8 +49,9 @@ class RedisGate final : public Gate {
   // the store sees are the gate's own, new with each question: so what withdraws one never meets another.
   std::unique_ptr<Grant> acquire(AskId, Urgency, Budget, std::function<void(GateAnswer)> answered) override;
 
-  void capacity_changed();        // somebody sleeps, stops or wakes: told at once
-  void debit(unsigned recycles);  // that went ahead ungated
+  void capacity_changed();                         // somebody sleeps, stops or wakes: told at once
+  void leave(Budget, std::function<void()> gone);  // as FleetGate has it; nothing is told after it
+  void debit(unsigned recycles);                   // that went ahead ungated
   [[nodiscard]] std::unique_ptr<RedisCall> look(Budget, std::function<void(Result<FleetView>)> done);
   GateDescription describe() const;
 

@@ -44,6 +44,46 @@ void RedisGate::Core::close() {
   capacity_ = nullptr;
   timer_.stop();
   heartbeat_.reset();
+  farewell_.reset();
+}
+
+bool RedisGate::Core::counts() {
+  counts_ = counts_ || capacity_().healthy > 0;
+  return counts_;
+}
+
+// What the fleet is to know of us. Before we count: nothing. We look, so that a store that is away is noticed, and for
+// ourselves.
+LedgerRequest RedisGate::Core::word(const StoreClock& clock, Budget budget) const {
+  if (!counts_) return Look{};
+  const Capacity capacity = leaving_ ? Capacity{0, 0} : capacity_();
+  return Heartbeat{instance_, capacity.wanted, capacity.healthy, clock.at(budget.end)};
+}
+
+// We were killed and have been started again: our workers are wanted still.
+bool RedisGate::Core::is_missed(const LedgerReply& reply) const {
+  const auto* view = std::get_if<FleetView>(&reply.answer);
+  return view && std::ranges::any_of(
+                     view->members, [&](const FleetMember& each) { return each.name == instance_ && each.wanted > 0; });
+}
+
+void RedisGate::Core::leave(Budget budget, std::function<void()> gone) {
+  leaving_ = true;
+  gone_ = std::move(gone);
+  timer_.stop();
+  heartbeat_.reset();
+  say_farewell(budget);
+}
+
+// Behind all errands, which are so done when it is answered.
+void RedisGate::Core::say_farewell(Budget budget) {
+  farewell_ = ledger_.ask([this, budget](const StoreClock& clock) { return word(clock, budget); }, budget,
+                          [this, budget](const StoreLedger::Answer& answer) {
+                            const LedgerReply* reply = heard(answer);
+                            if (!reply || !is_missed(*reply)) return gone_();
+                            counts_ = true;
+                            say_farewell(budget);
+                          });
 }
 
 Acquire RedisGate::Core::question(AskId operation, Urgency urgency, StoreTime end) const {
@@ -108,28 +148,32 @@ void RedisGate::Core::withdraw_again() {
 // None beside a question, which tells our health as well: made before its answer is known but read after it, it would
 // say that the worker which the answer takes away still serves, and the minimum would be missed by one.
 void RedisGate::Core::beat() {
-  if (closed()) return;
+  if (closed() || leaving_) return;
   const Budget until_the_next{now() + heartbeat_every};
   timer_.at_end_of(until_the_next);
   withdraw_again();
   beat_owed_ = asking_ > 0;
   if (beat_owed_) return heartbeat_.reset();
-  const Capacity said = capacity_();
-  said_wanted_ = said.wanted > 0;
-  said_whole_ = said.healthy >= said.wanted;
-  heartbeat_ = ledger_.ask(
-      [this, until_the_next](const StoreClock& clock) -> LedgerRequest {
-        const Capacity capacity = capacity_();
-        return Heartbeat{instance_, capacity.wanted, capacity.healthy, clock.at(until_the_next.end)};
-      },
-      until_the_next, [this](const StoreLedger::Answer& answer) { heard(answer); });
+  if (counts()) {
+    const Capacity said = capacity_();
+    said_wanted_ = said.wanted > 0;
+    said_whole_ = said.healthy >= said.wanted;
+  }
+  heartbeat_ = ledger_.ask([this, until_the_next](const StoreClock& clock) { return word(clock, until_the_next); },
+                           until_the_next,
+                           [this](const StoreLedger::Answer& answer) {
+                             const LedgerReply* reply = heard(answer);
+                             if (!reply || !is_missed(*reply)) return;
+                             counts_ = true;
+                             beat();
+                           });
   if (payment_) payment_->call.reset();  // asked anew: the same operation
   pay();
 }
 
 // Who has come up is not left to be counted as down until the next heartbeat.
 void RedisGate::Core::capacity_changed() {
-  if (closed()) return;
+  if (closed() || leaving_ || !counts()) return;
   const Capacity now_is = capacity_();
   if (said_wanted_ != (now_is.wanted > 0) || (!said_whole_ && now_is.healthy >= now_is.wanted)) beat();
 }

@@ -49,6 +49,7 @@ class RedisGate::Core {
 
   void beat();
   void capacity_changed();
+  void leave(Budget, std::function<void()> gone);
   void debit(unsigned recycles);
   GateDescription describe() const;
   std::set<Holder*> holders;  // that hold a lease
@@ -63,6 +64,10 @@ class RedisGate::Core {
     unsigned recycles;
     std::unique_ptr<RedisCall> call;  // none: it failed; the next heartbeat asks again
   };
+  bool counts();
+  LedgerRequest word(const StoreClock&, Budget) const;
+  bool is_missed(const LedgerReply&) const;
+  void say_farewell(Budget);
   void connected();
   void errand(LedgerRequest);
   void withdraw_again();
@@ -81,6 +86,9 @@ class RedisGate::Core {
   StoreLedger ledger_;
   std::uint64_t operations_ = 0;
   unsigned asking_ = 0;                            // questions without an answer
+  bool counts_ = false;                            // the fleet counts on us: one has served, now or in an earlier life
+  bool leaving_ = false;                           // for good
+  std::function<void()> gone_;                     // once the fleet knows
   bool beat_owed_ = false;                         // a heartbeat stood back for them
   bool said_wanted_ = false, said_whole_ = false;  // in the last heartbeat: more than none; as many as are wanted
   GateDescription description_;
@@ -88,7 +96,7 @@ class RedisGate::Core {
   std::optional<Payment> payment_;
   std::list<Withdrawn> withdrawn_;
   std::list<std::unique_ptr<RedisCall>> errands_;
-  std::unique_ptr<RedisCall> heartbeat_;
+  std::unique_ptr<RedisCall> heartbeat_, farewell_;
   BudgetTimer timer_;
 };
 }  // namespace moult

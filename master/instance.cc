@@ -73,7 +73,8 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   });
   supervisor->on_finished([this](int code) {
     exit_code = code;
-    uv_stop(loop.get());
+    doors->close();  // nobody will serve who comes while we take our leave
+    gate->leave({monotonic_now(loop.get()) + longest_farewell}, [this] { uv_stop(loop.get()); });
   });
   health_watch = std::make_unique<HealthWatch>(loop.get(), options::health(config), *supervisor);
   memory_watch = std::make_unique<MemoryWatch>(loop.get(), options::recycling(config), *supervisor,

@@ -243,8 +243,10 @@ void Supervisor::begin_recycle(const BeginRecycle& recycle) {
 void Supervisor::finish(int exit_code) {
   end_reload("moult is stopping");
   generations_.post(Cease{});
+  const auto finished = std::exchange(finished_, nullptr);
+  if (!finished) return;  // an app that does not load and a stop: the first one says how it ended
   tell([&](WorkerObserver& o) { o.stop_finished(exit_code); });
-  finished_(exit_code);
+  finished(exit_code);
 }
 
 // --- what workers say

@@ -142,6 +142,83 @@ def test_an_instance_that_stopped_is_not_missed(start, scratch, store):
     assert {each["state"] for each in fleet_of(a)["instances"]} == {"awake", "idle"}
 
 
+IN_PLACE = ["--recycle-rate", "off", "--replace", "in-place"]
+
+
+def recycles_at_once(run: Run) -> None:
+    assert run.moult.client("recycle", "0").returncode == 0
+    run.the_recycle()
+    assert not run.events.all("hold_started")
+
+
+def test_an_instance_whose_app_does_not_load_holds_nobody_back(start, scratch, store):
+    redis = store()
+    a = member(start, scratch, redis, "a", "-w", "2", *IN_PLACE)
+    a.serve(2)
+    whole(a, 2)
+    b = member(start, scratch, redis, "b", "-w", "6", *IN_PLACE, app="nowhere:app")
+    assert b.moult.wait_exit() == 4
+    assert fleet_of(a)["wanted"] == 2
+    recycles_at_once(a)
+
+
+def test_an_instance_that_boots_for_the_first_time_holds_nobody_back(start, scratch, store):
+    redis = store()
+    a = member(start, scratch, redis, "a", "-w", "2", *IN_PLACE)
+    a.serve(2)
+    whole(a, 2)
+    b = member(start, scratch, redis, "b", "-w", "6", *IN_PLACE, env={"STARTUP_SECONDS": "3600"})
+    b.moult.wait_for(lambda: len(b.moult.workers("booting")) == 6, "b boots")
+    assert fleet_of(b)["wanted"] == 2
+    recycles_at_once(a)
+    assert b.moult.stop(signal.SIGINT) == 0
+    assert len(fleet_of(a)["instances"]) == 1, "who never served leaves no trace"
+
+
+def test_an_instance_that_was_killed_and_boots_again_is_missed(start, scratch, store, leaves):
+    redis = store()
+    a, b = member(start, scratch, redis, "a", "-w", "2"), member(start, scratch, redis, "b", "-w", "2")
+    a.serve(2), b.serve(2)
+    whole(a, 4)
+    b.moult.process.kill()
+    b.moult.process.wait()
+    again = member(start, scratch, redis, "b", "-w", "2", env={"STARTUP_SECONDS": "3600"})
+    wait_until(lambda: fleet_of(a).get("healthy") == 2, "its workers are down")
+    assert fleet_of(a)["wanted"] == 4
+    assert again.moult.stop(signal.SIGINT) == 0
+    assert fleet_of(a)["wanted"] == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
+def test_an_instance_that_cannot_boot_again_takes_its_leave(start, scratch, store, number):
+    redis = store()
+    a, b = member(start, scratch, redis, "a", "-w", "2"), member(start, scratch, redis, "b", "-w", "2")
+    a.serve(2), b.serve(2)
+    whole(a, 4)
+    b.moult.process.kill()
+    b.moult.process.wait()
+    again = member(start, scratch, redis, "b", "-w", "2", app="nowhere:app")
+    assert again.moult.wait_exit() == 4
+    assert fleet_of(a)["wanted"] == 2
+    assert a.moult.stop(number) == 0
+    third = member(start, scratch, redis, "c", "-w", "1")
+    third.serve(1)
+    whole(third, 1)
+    assert fleet_of(third)["wanted"] == 1
+
+
+def test_an_end_waits_no_longer_than_a_second_for_the_store(start, scratch, store):
+    redis = store()
+    run = member(start, scratch, redis, "a", "-w", "1")
+    run.serve(1)
+    whole(run, 1)
+    redis.signal(signal.SIGSTOP)
+    try:
+        assert run.moult.stop(deadline=10) == 0
+    finally:
+        redis.signal(signal.SIGCONT)
+
+
 def test_routine_recycles_wait_for_the_store_and_requests_do_not(start, scratch, store):
     redis = store()
     run = member(start, scratch, redis, "a", "-w", "2")

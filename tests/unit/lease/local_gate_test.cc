@@ -116,6 +116,15 @@ TEST_F(LocalGateOnALoop, NothingGoesUngatedBelowTheInstancesOwnMinimum) {
   EXPECT_EQ(gate->describe().granted, 0u);
 }
 
+TEST_F(LocalGateOnALoop, ThereIsNobodyToTakeLeaveOf) {
+  open();
+  bool gone = false;
+  gate->leave(budget(), [&] { gone = true; });
+  EXPECT_FALSE(gone) << "from inside";
+  turn();
+  EXPECT_TRUE(gone);
+}
+
 TEST_F(LocalGateOnALoop, TheCapacityIsThatOfTheMomentOfTheAnswer) {
   open();
   capacity = {4, 2};

@@ -125,6 +125,19 @@ TEST_F(SupervisorTest, AnAppThatDoesNotLoadEndsItWithExit4AndTheCause) {
   EXPECT_THAT(notes.notes, ElementsAre("rejected for Traceback: no module named x 1"));
 }
 
+TEST_F(SupervisorTest, HowItEndedIsSaidOnce) {
+  int times = 0;
+  supervisor->on_finished([&](int code) {
+    EXPECT_EQ(code, 4);
+    ++times;
+  });
+  supervisor->start(1);
+  launcher.loads.load_failed({1}, {"no module named x"});
+  supervisor->stop();
+  supervisor->stop_quickly();
+  EXPECT_EQ(times, 1);
+}
+
 TEST_F(SupervisorTest, WhatTheGateWaitsForIsKnownOfTheWorkerThatItIsAbout) {
   serve(2);
   supervisor->judge({{{1}, Recycle{Cause::hard_limit, Urgency::hard_limit, {}}}});
