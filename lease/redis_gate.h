@@ -32,7 +32,8 @@ struct RedisGateOptions {
   std::string fleet;     // --fleet-name: instances of one name share one ledger
   std::string instance;  // unlike every other instance's of the fleet
   FleetPolicy policy;
-  // Told when the store no longer answers, in one sentence without secrets, and with an empty one when it does again.
+  // Told when the store no longer answers, in one sentence without secrets, and with an empty one when it does again:
+  // also while nobody asks, within two heartbeats.
   std::function<void(const std::string& trouble)> news = {};
   // A lease that is held is ours no more: its holder goes on, and others may be granted.
   std::function<void()> lease_lost = {};

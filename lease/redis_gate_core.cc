@@ -98,12 +98,30 @@ Acquire RedisGate::Core::question(AskId operation, Urgency urgency, StoreTime en
 
 const LedgerReply* RedisGate::Core::heard(const StoreLedger::Answer& answer) {
   const auto* reply = std::get_if<LedgerReply>(&answer);
-  const std::string before = std::exchange(description_.trouble, reply ? "" : std::get<RedisFailure>(answer).message);
-  if (news_ && before.empty() != description_.trouble.empty()) news_(description_.trouble);
-  if (!reply) return nullptr;
+  if (!reply) {
+    in_trouble(std::get<RedisFailure>(answer).message);
+    return nullptr;
+  }
+  silent_since_.reset();
+  if (!std::exchange(description_.trouble, "").empty() && news_) news_("");
   ttl_ = std::max(reply->ttl, shortest_ttl);
   description_.tokens = reply->tokens;
   return reply;
+}
+
+void RedisGate::Core::in_trouble(const std::string& why) {
+  const bool is_new = description_.trouble.empty();
+  description_.trouble = why;
+  if (is_new && news_) news_(why);
+}
+
+// A heartbeat takes the place of the one before, and each reconnect begins one: so none may live to be told its
+// failure.
+void RedisGate::Core::notice_silence() {
+  if (!silent_since_) silent_since_ = now();
+  if (now() - *silent_since_ < heartbeat_every) return;
+  const RedisDescription store = ledger_.describe();
+  in_trouble(store.trouble.empty() ? store.store + ": no answer in time" : store.trouble);
 }
 
 void RedisGate::Core::count(const GateAnswer& answer) {
@@ -151,6 +169,7 @@ void RedisGate::Core::beat() {
   if (closed() || leaving_) return;
   const Budget until_the_next{now() + heartbeat_every};
   timer_.at_end_of(until_the_next);
+  notice_silence();
   withdraw_again();
   beat_owed_ = asking_ > 0;
   if (beat_owed_) return heartbeat_.reset();

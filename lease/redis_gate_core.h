@@ -68,6 +68,8 @@ class RedisGate::Core {
   LedgerRequest word(const StoreClock&, Budget) const;
   bool is_missed(const LedgerReply&) const;
   void say_farewell(Budget);
+  void in_trouble(const std::string& why);
+  void notice_silence();
   void connected();
   void errand(LedgerRequest);
   void withdraw_again();
@@ -91,6 +93,7 @@ class RedisGate::Core {
   std::function<void()> gone_;                     // once the fleet knows
   bool beat_owed_ = false;                         // a heartbeat stood back for them
   bool said_wanted_ = false, said_whole_ = false;  // in the last heartbeat: more than none; as many as are wanted
+  std::optional<MonotonicTime> silent_since_;      // the first heartbeat since the store's last reply
   GateDescription description_;
   std::uint64_t owed_ = 0;
   std::optional<Payment> payment_;
