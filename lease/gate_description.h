@@ -16,6 +16,8 @@ struct GateDescription {
   std::uint64_t ungated = 0;                // went ahead without one
   std::uint64_t owed = 0;                   // of the ungated: not yet debited in the store
   std::uint64_t leases_lost = 0;            // that were held, and had ended when they were to be renewed
+  std::string fleet = {}, store = {};       // --fleet-name, and where, without secrets; empty: local
   std::string trouble = {};                 // why the store is unreachable, in one sentence without secrets
+  Duration in_trouble = {};                 // for how long
 };
 }  // namespace moult

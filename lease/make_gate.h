@@ -10,13 +10,14 @@
 #include "lease/capacity.h"
 #include "lease/fleet_gate.h"
 #include "lease/redis_connection.h"
+#include "lease/store_news.h"
 namespace moult {
 struct FleetStore {
   RedisOptions connection;
-  std::string fleet;                                          // --fleet-name: instances of one name share one ledger
-  Duration urgent_wait = std::chrono::seconds(2);             // --urgent-wait
-  std::function<void(const std::string& trouble)> news = {};  // as RedisGateOptions::news
-  std::function<void()> lease_lost = {};                      // as RedisGateOptions::lease_lost
+  std::string fleet;                                // --fleet-name: instances of one name share one ledger
+  Duration urgent_wait = std::chrono::seconds(2);   // --urgent-wait
+  std::function<void(const StoreNews&)> news = {};  // as RedisGateOptions::news
+  std::function<void()> lease_lost = {};            // as RedisGateOptions::lease_lost
 };
 struct GateOptions {
   FleetPolicy policy;

@@ -7,6 +7,13 @@
 #include "lease/redis_greeting.h"
 #include "lease/redis_stream.h"
 namespace moult {
+namespace {
+struct Ending {          // of a connection, or of the attempt at one
+  bool final = false;    // trying again is useless until a person changes something
+  bool refused = false;  // the store said so
+};
+}  // namespace
+
 class RedisConnection::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(uv_loop_t* loop, RedisOptions options, std::function<void()> connected)
@@ -19,7 +26,11 @@ class RedisConnection::Core : public std::enable_shared_from_this<Core> {
         timer_(loop, [this] { time_passed(); }) {}
 
   std::unique_ptr<RedisCall> call(RedisCalls::Words words, Budget budget, IfLost if_lost, Done done) {
-    auto handle = calls_.add(std::move(words), budget, if_lost, std::move(done));
+    const auto tell = [this, done = std::move(done)](RedisAnswer answer) {
+      if (auto* failure = std::get_if<RedisFailure>(&answer)) failure->refused = refused_;
+      done(std::move(answer));  // may destroy this
+    };
+    auto handle = calls_.add(std::move(words), budget, if_lost, tell);
     serve();
     return handle;
   }
@@ -34,7 +45,7 @@ class RedisConnection::Core : public std::enable_shared_from_this<Core> {
     connected_ = nullptr;
   }
   RedisDescription describe() const {
-    return {name(state_), store_, trouble_, since_, calls_.waiting(), calls_.written(), connects_};
+    return {name(state_), store_, trouble_, since_, calls_.waiting(), calls_.written(), connects_, refused_};
   }
 
  private:
@@ -51,10 +62,10 @@ class RedisConnection::Core : public std::enable_shared_from_this<Core> {
   void greeted(const RedisReply&);
   void ready();
   void answered(RedisReply);
-  void drop(const std::string& why, bool final = false);
+  void drop(const std::string& why, Ending = {});
   void leave_stream();
   void time_passed();
-  void in_trouble(const std::string& why);
+  void in_trouble(const std::string& why, bool refused);
   std::string what_is_up() const;
   std::string said(const std::string& what) const { return store_ + ": " + what; }
   MonotonicTime now() const { return monotonic_now(loop_); }
@@ -74,6 +85,7 @@ class RedisConnection::Core : public std::enable_shared_from_this<Core> {
   StoreClock clock_;
   Backoff attempts_;
   std::string trouble_;
+  bool refused_ = false;  // the trouble is what the store says
   MonotonicTime since_{};
   std::uint64_t connects_ = 0;
   bool heard_ = false;  // anything, on this stream
@@ -131,7 +143,7 @@ void RedisConnection::Core::closed(const Error& error) {
   const bool mute = state_ == State::connecting && !heard_ && error.code == ECONNRESET;
   const bool plain = options_.address.kind == RedisAddress::Kind::tcp;
   drop(said(error.message + (mute && plain ? " without a word; does it want rediss://?" : "")),
-       error.code == tls_refused);
+       {.final = error.code == tls_refused, .refused = false});
 }
 
 void RedisConnection::Core::opened() {
@@ -158,7 +170,7 @@ void RedisConnection::Core::arrived(std::string_view bytes) {
 void RedisConnection::Core::greeted(const RedisReply& reply) {
   const Greeting what = greeting_[greeted_++].what;
   if (const auto refused = refusal_of(what, reply))
-    return drop(said(refused->sentence), refused->recourse == Recourse::final);
+    return drop(said(refused->sentence), {.final = refused->recourse == Recourse::final, .refused = true});
   if (what != Greeting::time) return;  // the last one
   heard_time(*read_time(reply));
   ready();
@@ -188,20 +200,21 @@ void RedisConnection::Core::answered(RedisReply reply) {
     attempts_ = {};
     if (!trouble_.empty()) since_ = now();
     trouble_.clear();
+    refused_ = false;
   } else {
     refusal.sentence = said(refusal.sentence);
-    in_trouble(refusal.sentence);
+    in_trouble(refusal.sentence, true);
   }
   calls_.answered(std::move(reply), refusal);
-  if (!shut_ && refusal.recourse == Recourse::reconnect) drop(refusal.sentence);
+  if (!shut_ && refusal.recourse == Recourse::reconnect) drop(refusal.sentence, {.final = false, .refused = true});
 }
 
-void RedisConnection::Core::drop(const std::string& why, bool final) {
+void RedisConnection::Core::drop(const std::string& why, Ending ending) {
   leave_stream();
-  in_trouble(why);
+  in_trouble(why, ending.refused);
   attempts_ = failed(attempts_, {redis_first_wait, redis_longest_wait}, now(), random_);
   calls_.lost(why);
-  if (final) calls_.fail_all_waiting(why);
+  if (ending.final) calls_.fail_all_waiting(why);
   begin();
 }
 
@@ -218,9 +231,10 @@ void RedisConnection::Core::time_passed() {
   begin();
 }
 
-void RedisConnection::Core::in_trouble(const std::string& why) {
+void RedisConnection::Core::in_trouble(const std::string& why, bool refused) {
   if (trouble_.empty()) since_ = now();
   trouble_ = why;
+  refused_ = refused;
 }
 
 std::string RedisConnection::Core::what_is_up() const {

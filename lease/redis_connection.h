@@ -51,6 +51,7 @@ struct RedisOptions {
 struct RedisFailure {
   std::string message;
   bool may_have_run;  // it was written and no reply came: asking again with the same operation id is safe, else unknown
+  bool refused = false;  // the store answers, and this is what it says
 };
 // An error that the store answered and that is the caller's to act on (NOSCRIPT, ERR of a script) is a RedisReply.
 using RedisAnswer = std::variant<RedisReply, RedisFailure>;
@@ -71,6 +72,7 @@ struct RedisDescription {
   MonotonicTime since;  // of the trouble; without one: of the connection
   std::size_t waiting, in_flight;
   std::uint64_t connects;  // that came to be ready
+  bool refused;            // the trouble: as RedisFailure::refused
 };
 
 class RedisConnection {

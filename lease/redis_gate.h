@@ -22,6 +22,7 @@
 #include "lease/gate.h"
 #include "lease/gate_description.h"
 #include "lease/redis_connection.h"
+#include "lease/store_news.h"
 namespace moult {
 inline constexpr std::size_t most_errands =
     256;  // releases and withdrawals under way; beyond, leases end by themselves
@@ -32,9 +33,9 @@ struct RedisGateOptions {
   std::string fleet;     // --fleet-name: instances of one name share one ledger
   std::string instance;  // unlike every other instance's of the fleet
   FleetPolicy policy;
-  // Told when the store no longer answers, in one sentence without secrets, and with an empty one when it does again:
-  // also while nobody asks, within two heartbeats.
-  std::function<void(const std::string& trouble)> news = {};
+  // Told when the store is joined, is in trouble (once), and is well again: also while nobody asks, within two
+  // heartbeats.
+  std::function<void(const StoreNews&)> news = {};
   // A lease that is held is ours no more: its holder goes on, and others may be granted.
   std::function<void()> lease_lost = {};
 };

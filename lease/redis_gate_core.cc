@@ -25,9 +25,11 @@ RedisGate::Core::Core(uv_loop_t* loop, RedisGateOptions options, std::function<C
       holder_(holder_name(instance_, random_.next())),
       capacity_(std::move(capacity)),
       ttl_(options.policy.ttl),
-      ledger_(loop, std::move(options.store), std::move(options.fleet), policy_, instance_, [this] { connected(); }),
+      ledger_(loop, std::move(options.store), options.fleet, policy_, instance_, [this] { connected(); }),
       timer_(loop, [this] { beat(); }) {
   description_.kind = "redis";
+  description_.fleet = std::move(options.fleet);
+  description_.store = ledger_.describe().store;
   timer_.at_end_of({now()});  // not now: who knows the capacity is not built yet
 }
 
@@ -99,20 +101,25 @@ Acquire RedisGate::Core::question(AskId operation, Urgency urgency, StoreTime en
 const LedgerReply* RedisGate::Core::heard(const StoreLedger::Answer& answer) {
   const auto* reply = std::get_if<LedgerReply>(&answer);
   if (!reply) {
-    in_trouble(std::get<RedisFailure>(answer).message);
+    const auto& failure = std::get<RedisFailure>(answer);
+    in_trouble(failure.message, failure.refused);
     return nullptr;
   }
   silent_since_.reset();
-  if (!std::exchange(description_.trouble, "").empty() && news_) news_("");
+  const bool was_in_trouble = !std::exchange(description_.trouble, "").empty();
+  const bool is_first = !std::exchange(joined_, true);
+  if (news_ && (is_first || was_in_trouble))
+    news_({is_first ? StoreNews::Kind::joined : StoreNews::Kind::answers_again, ""});
   ttl_ = std::max(reply->ttl, shortest_ttl);
   description_.tokens = reply->tokens;
   return reply;
 }
 
-void RedisGate::Core::in_trouble(const std::string& why) {
+void RedisGate::Core::in_trouble(const std::string& why, bool refused) {
   const bool is_new = description_.trouble.empty();
   description_.trouble = why;
-  if (is_new && news_) news_(why);
+  if (is_new) in_trouble_since_ = now();
+  if (is_new && news_) news_({refused ? StoreNews::Kind::refuses : StoreNews::Kind::silent, why});
 }
 
 // A heartbeat takes the place of the one before, and each reconnect begins one: so none may live to be told its
@@ -121,7 +128,7 @@ void RedisGate::Core::notice_silence() {
   if (!silent_since_) silent_since_ = now();
   if (now() - *silent_since_ < heartbeat_every) return;
   const RedisDescription store = ledger_.describe();
-  in_trouble(store.trouble.empty() ? store.store + ": no answer in time" : store.trouble);
+  in_trouble(store.trouble.empty() ? store.store + ": no answer in time" : store.trouble, store.refused);
 }
 
 void RedisGate::Core::count(const GateAnswer& answer) {
@@ -230,11 +237,16 @@ void RedisGate::Core::paid(const StoreLedger::Answer& answer) {
 }
 
 GateDescription RedisGate::Core::describe() const {
-  GateDescription now = description_;
-  if (const RedisDescription store = ledger_.describe(); !store.trouble.empty()) now.trouble = store.trouble;
-  now.state = now.trouble.empty() ? "ok" : "unreachable";
-  now.lease_held = !holders.empty();
-  now.owed = owed_ + (payment_ ? payment_->recycles : 0);
-  return now;
+  GateDescription shown = description_;
+  MonotonicTime since = shown.trouble.empty() ? now() : in_trouble_since_;
+  if (const RedisDescription store = ledger_.describe(); !store.trouble.empty()) {
+    shown.trouble = store.trouble;
+    since = std::min(since, store.since);
+  }
+  shown.in_trouble = now() - since;
+  shown.state = shown.trouble.empty() ? "ok" : "unreachable";
+  shown.lease_held = !holders.empty();
+  shown.owed = owed_ + (payment_ ? payment_->recycles : 0);
+  return shown;
 }
 }  // namespace moult

@@ -68,7 +68,7 @@ class RedisGate::Core {
   LedgerRequest word(const StoreClock&, Budget) const;
   bool is_missed(const LedgerReply&) const;
   void say_farewell(Budget);
-  void in_trouble(const std::string& why);
+  void in_trouble(const std::string& why, bool refused);
   void notice_silence();
   void connected();
   void errand(LedgerRequest);
@@ -79,7 +79,7 @@ class RedisGate::Core {
   uv_loop_t* loop_;
   FleetPolicy policy_;
   std::string instance_;
-  std::function<void(const std::string&)> news_;
+  std::function<void(const StoreNews&)> news_;
   std::function<void()> lease_lost_;
   Random random_;
   std::string holder_;
@@ -94,6 +94,8 @@ class RedisGate::Core {
   bool beat_owed_ = false;                         // a heartbeat stood back for them
   bool said_wanted_ = false, said_whole_ = false;  // in the last heartbeat: more than none; as many as are wanted
   std::optional<MonotonicTime> silent_since_;      // the first heartbeat since the store's last reply
+  bool joined_ = false;
+  MonotonicTime in_trouble_since_{};
   GateDescription description_;
   std::uint64_t owed_ = 0;
   std::optional<Payment> payment_;

@@ -34,7 +34,10 @@ class StoreLedger::Call final : public RedisCall {
     const auto* error = reply.as<RedisError>();
     if (error && error->code == "NOSCRIPT") return send("EVAL", ledger_script().text);
     auto read = read_ledger_reply(reply, request_);
-    if (!read) return finish(RedisFailure{ledger_.describe().store + ": " + read.error().message, true});
+    if (!read) {
+      const std::string what = error ? ledger_.in_words(*error) : read.error().message;
+      return finish(RedisFailure{ledger_.describe().store + ": " + what, true, error != nullptr});
+    }
     const bool other_clock = check_clock(read->now);
     const auto* refused = std::get_if<Refused>(&read->answer);
     const bool late = refused && refused->why == Refusal::late && !std::holds_alternative<Renew>(request_);
@@ -65,6 +68,14 @@ class StoreLedger::Call final : public RedisCall {
   int late_askings_ = 0;
   std::unique_ptr<RedisCall> call_;
 };
+
+// Of an error that is the caller's: it is about the script and its keys.
+std::string StoreLedger::in_words(const RedisError& error) const {
+  if (error.code != "WRONGTYPE") return "the store refused: " + error.message;
+  const std::string key = ledger_keys(fleet_).front();
+  return "what lies there under " + key.substr(0, key.rfind(':') + 1) +
+         "* is no fleet's ledger (WRONGTYPE); say another --fleet-name or database, or delete those keys";
+}
 
 StoreLedger::StoreLedger(uv_loop_t* loop, RedisOptions options, std::string fleet, const FleetPolicy& policy,
                          std::string instance, std::function<void()> connected)

@@ -32,6 +32,7 @@ class StoreLedger {
  private:
   class Call;
   FleetSettings settings(const StoreClock&) const;
+  std::string in_words(const RedisError&) const;
 
   uv_loop_t* loop_;
   std::string fleet_, instance_;

@@ -39,9 +39,14 @@ Result<GateOptions> gate(const Config& config, Reporting& reporting) {
   if (!config.fleet.store) return options;
   auto to = connection(config.fleet);
   if (!to) return to.error();
-  const auto news = [&reporting, store = store_name(config.fleet)](const std::string& trouble) {
-    if (trouble.empty()) return reporting.log().info("the fleet's store answers again: " + store);
-    reporting.log().warning("the fleet's store does not answer, so only urgent replacements go on: " + trouble);
+  const auto news = [&log = reporting.log(), names = fleet_names(config)](const StoreNews& said) {
+    const std::string so = ", so only urgent replacements go on: " + said.why;
+    switch (said.kind) {
+      case StoreNews::Kind::joined: return log.info("joined the fleet " + names.fleet + " at " + names.store);
+      case StoreNews::Kind::answers_again: return log.info("the fleet's store answers again: " + names.store);
+      case StoreNews::Kind::silent: return log.warning("the fleet's store does not answer" + so);
+      case StoreNews::Kind::refuses: return log.warning("the fleet's store refuses" + so);
+    }
   };
   const auto lease_lost = [&reporting] {
     reporting.log().warning(

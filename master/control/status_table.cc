@@ -37,6 +37,14 @@ std::string debt(const json& status) {
          "them back\n";
 }
 
+std::string store_trouble(const json& status) {
+  const json& gate = field(status, "gate");
+  if (!field(gate, "trouble").is_string()) return "";
+  return "fleet " + text(field(gate, "fleet")) + ": the store has been away for " +
+         duration(field(gate, "trouble_seconds")) +
+         ", only urgent replacements go on: " + text(field(gate, "trouble")) + '\n';
+}
+
 std::string boot_error(const json& status) {
   const json& error = field(status, "boot_error");
   if (!error.is_string() || error.get_ref<const std::string&>().empty()) return "";
@@ -61,6 +69,7 @@ std::string status_table(const json& status, std::size_t width) {
                     text(field(worker, "requests")), text(field(worker, "in_flight")),
                     megabytes(field(worker, "rss_bytes")), megabytes(field(worker, "limit_bytes")),
                     text(field(worker, "hold"))});
-  return header(status, workers) + '\n' + table(rows, shape, width) + debt(status) + boot_error(status);
+  return header(status, workers) + '\n' + table(rows, shape, width) + store_trouble(status) + debt(status) +
+         boot_error(status);
 }
 }  // namespace moult

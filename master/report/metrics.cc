@@ -147,7 +147,8 @@ std::vector<prometheus::MetricFamily> Metrics::collect(const SupervisorDescripti
     all.push_back(gauge("moult_headroom_bytes", "What this instance may still allocate.",
                         static_cast<double>(recycling.headroom_bytes)));
   all.push_back(gauge("moult_gate_tokens", "Replacements that the budget affords now; below zero: debt.", gate.tokens));
-  all.push_back(gauge("moult_gate_reachable", "0 while the fleet's store does not answer.", gate.trouble.empty()));
+  all.push_back(
+      gauge("moult_gate_reachable", "0 while the fleet's store does not answer or refuses.", gate.trouble.empty()));
   all.push_back(gauge("moult_gate_owed", "Ungated replacements that the store has not yet been told of.",
                       static_cast<double>(gate.owed)));
   all.push_back(refusals(gate));

@@ -63,7 +63,10 @@ Json gate_json(const GateDescription& gate) {
           {"ungated", gate.ungated},
           {"owed", gate.owed},
           {"leases_lost", gate.leases_lost},
-          {"trouble", gate.trouble.empty() ? Json(nullptr) : Json(gate.trouble)}};
+          {"fleet", gate.fleet.empty() ? Json(nullptr) : Json(gate.fleet)},
+          {"store", gate.store.empty() ? Json(nullptr) : Json(gate.store)},
+          {"trouble", gate.trouble.empty() ? Json(nullptr) : Json(gate.trouble)},
+          {"trouble_seconds", gate.trouble.empty() ? Json(nullptr) : Json(seconds(gate.in_trouble))}};
 }
 
 Json lifetimes_json(const RecyclingDescription& recycling) {

@@ -224,11 +224,13 @@ def test_routine_recycles_wait_for_the_store_and_requests_do_not(start, scratch,
     run = member(start, scratch, redis, "a", "-w", "2")
     run.serve(2)
     whole(run, 2)
+    assert run.moult.log().count(f"joined the fleet web at {redis.url}") == 1
     redis.signal(signal.SIGSTOP)
     run.moult.client("recycle", "0")
     run.wait_events("hold_started", reason="store_unreachable")
     assert run.moult.fetch().status == 200 and not recycles(run)
     wait_until(lambda: run.moult.status()["gate"]["state"] == "unreachable", "the status says so")
+    assert "fleet web: the store has been away for " in run.moult.client("status").stdout
     redis.signal(signal.SIGCONT)
     assert run.the_recycle()["gated"] is True
     wait_until(lambda: "the fleet's store answers again" in run.moult.log(), "it is said")
@@ -354,7 +356,7 @@ def test_a_wrong_password_is_said_and_the_app_serves(start, scratch, store):
     redis = store(password="right")
     run = member(start, scratch, redis, "a", "-w", "1", env={"MOULT_FLEET_PASSWORD": "wrong-8b1"})
     run.serve(1)
-    wait_until(lambda: "the fleet's store does not answer" in run.moult.log(), "it is said")
+    wait_until(lambda: "the fleet's store refuses" in run.moult.log(), "it is said")
     trouble = run.moult.status()["gate"]["trouble"]
     assert "password" in trouble and "wrong-8b1" not in run.moult.log() + trouble
     refused = run.moult.client("fleet", "status")

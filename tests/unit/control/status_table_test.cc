@@ -56,6 +56,15 @@ TEST(StatusTable, SaysThatTheBudgetIsOverdrawn) {
   EXPECT_THAT(status_table(status, 0), HasSubstr("\nbudget overdrawn by 39.1 replacements"));
 }
 
+TEST(StatusTable, SaysThatTheFleetsStoreIsAwayAndSinceWhenAndWhy) {
+  json status = two_workers();
+  status["gate"] = {{"fleet", "web"}, {"trouble", nullptr}, {"trouble_seconds", nullptr}};
+  EXPECT_THAT(status_table(status, 0), Not(HasSubstr("away")));
+  status["gate"] = {{"fleet", "web"}, {"trouble", "redis://h:1: connection refused"}, {"trouble_seconds", 65.2}};
+  EXPECT_THAT(status_table(status, 0), HasSubstr("\nfleet web: the store has been away for 1m05s, only urgent "
+                                                 "replacements go on: redis://h:1: connection refused\n"));
+}
+
 TEST(StatusTable, LetsNoAppSteerTheTerminal) {
   json status = two_workers();
   status["boot_error"] = "\x1b[2Jgone\r";
