@@ -3,7 +3,9 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cstdio>
 #include <optional>
 
 #include "base/control_path.h"
@@ -165,6 +167,17 @@ Result<void> read_place(const Parts& parts, RedisAddress& to) {
   to.path = *std::move(path);
   return {};
 }
+// Of what stands between the parts of a URL only '/', and that only in paths.
+std::string in_url(const std::string& text, bool path) {
+  std::string out;
+  for (const char c : text) {
+    char code[4];
+    std::snprintf(code, sizeof code, "%%%02X", static_cast<unsigned char>(c));
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_' || c == '~';
+    out += plain || (path && c == '/') ? std::string(1, c) : code;
+  }
+  return out;
+}
 }  // namespace
 
 Result<RedisAddress> parse_redis_url(std::string_view text) {
@@ -184,11 +197,20 @@ Result<RedisAddress> parse_redis_url(std::string_view text) {
 }
 
 std::string printable(const RedisAddress& address) {
+  const std::string user = address.user.empty() ? "" : in_url(address.user, false) + "@";
+  const std::string database = std::to_string(address.database);
   if (address.kind == RedisAddress::Kind::unix_socket)
-    return "redis+unix://" + address.path + (address.database ? "?db=" + std::to_string(address.database) : "");
+    return "redis+unix://" + user + in_url(address.path, true) + (address.database ? "?db=" + database : "");
   const bool six = address.host.find(':') != std::string::npos;
-  return (address.kind == RedisAddress::Kind::tls ? "rediss://" : "redis://") +
+  return (address.kind == RedisAddress::Kind::tls ? "rediss://" : "redis://") + user +
          (six ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port) +
-         (address.database ? "/" + std::to_string(address.database) : "");
+         (address.database ? "/" + database : "");
+}
+
+std::string without_password(const RedisAddress& address) {
+  const std::string url = printable(address);
+  if (address.password_file.empty()) return url;
+  return url + (url.find('?') == std::string::npos ? "?" : "&") +
+         "password-file=" + in_url(address.password_file, true);
 }
 }  // namespace moult

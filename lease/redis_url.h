@@ -32,6 +32,8 @@ inline constexpr std::size_t longest_redis_url_bytes = 4096;
 // the text that might be one.
 Result<RedisAddress> parse_redis_url(std::string_view text);
 
-// For people: like the URL, without user, password and the password's file.
+// For people: like the URL, without the password and its file.
 std::string printable(const RedisAddress&);
+// For a configuration file: all of it but the password; parse_redis_url() reads it back.
+std::string without_password(const RedisAddress&);
 }  // namespace moult

@@ -30,7 +30,7 @@ Result<std::optional<RedisAddress>> parse_store(std::string_view text) {
 
 std::string without_secrets(std::string_view text) {
   const auto address = parse_redis_url(text);
-  return address ? printable(*address) : std::string(text);
+  return address ? without_password(*address) : std::string(text);
 }
 
 Result<std::string> parse_fleet_name(std::string_view text) {

@@ -364,6 +364,19 @@ def test_a_wrong_password_is_said_and_the_app_serves(start, scratch, store):
     assert run.moult.fetch().status == 200
 
 
+def test_a_user_who_may_not_is_named(start, scratch, store):
+    redis = store()
+    subprocess.run(["redis-cli", "-s", redis.path, "ACL", "SETUSER", "bob", "on", ">sesame", "~*", "+@all",
+                    "-@scripting"], check=True, stdout=subprocess.DEVNULL)
+    redis.url = f"redis+unix://bob@{redis.path}"
+    run = member(start, scratch, redis, "a", "-w", "1", env={"MOULT_FLEET_PASSWORD": "sesame"})
+    run.serve(1)
+    wait_until(lambda: "the fleet's store refuses" in run.moult.log(), "it is said")
+    refused = run.moult.client("fleet", "status")
+    assert f"redis+unix://bob@{redis.path}: the store's ACL does not allow this user" in run.moult.log()
+    assert "bob@" in refused.stderr
+
+
 def test_without_a_fleet_its_status_is_this_instances(start, scratch):
     run = Run(start, scratch, "-w", "2", settings=EAGER)
     run.serve(2)

@@ -45,6 +45,20 @@ TEST(PrintConfig, NeverShowsASecret) {
       request({"a:b", "--admin", ":1"}, with({{"MOULT_ADMIN_TOKEN", "0123456789abcdef"}})).printed;
   EXPECT_THAT(printed, Not(HasSubstr("0123456789abcdef")));
   EXPECT_THAT(printed, HasSubstr("// admin-token is set by MOULT_ADMIN_TOKEN and not shown\n"));
+  const std::string fleet =
+      request({"a:b", "--fleet-name", "web"}, with({{"MOULT_FLEET", "redis://bob:hunter2@store"}})).printed;
+  EXPECT_THAT(fleet, Not(HasSubstr("hunter2")));
+  EXPECT_THAT(fleet, HasSubstr("redis://bob@store:6379"));
+}
+
+TEST(PrintConfig, KeepsTheUserAndThePasswordsFileOfTheStore) {
+  const std::vector<Arguments> cases{
+      {"a:b", "--fleet-name", "web", "--fleet", "redis://bob@127.0.0.1"},
+      {"a:b", "--fleet-name", "web", "--fleet", "redis://127.0.0.1?password-file=/etc/hostname"}};
+  for (const auto& arguments : cases) {
+    const RunRequest first = request(arguments);
+    EXPECT_EQ(read_back(first.printed, plain_environment()), first.config) << first.printed;
+  }
 }
 
 TEST(PrintConfig, SaysThatSystemdPassesTheListeners) {

@@ -112,6 +112,22 @@ TEST(RedisUrl, OptionsAreKnownOrRefused) {
   EXPECT_THAT(refusal("redis://h#1"), HasSubstr("'#'"));
 }
 
+TEST(RedisUrl, PeopleSeeTheUserAndNeitherThePasswordNorItsFile) {
+  EXPECT_EQ(over("redis://bob:hunter2@h"), "redis://bob@h:6379");
+  EXPECT_EQ(over("redis://:hunter2@h"), "redis://h:6379");
+  EXPECT_EQ(over("redis+unix://bo%40b@/s%3F?password-file=/p&db=1"), "redis+unix://bo%40b@/s%3F?db=1");
+}
+
+TEST(RedisUrl, AConfigurationFileHasAllButThePassword) {
+  for (const char* text : {"redis://bob@127.0.0.1:6379", "redis://127.0.0.1:6379?password-file=/etc/hostname",
+                           "redis+unix:///a/b", "rediss://b%20%2F%25b@[::1]:1/7?password-file=/a%26b%3Fc%25",
+                           "redis+unix://u@/s%3F?db=3&password-file=/p%C3%A4"}) {
+    EXPECT_EQ(without_password(read(text)), text);
+    EXPECT_EQ(read(without_password(read(text))), read(text));
+  }
+  EXPECT_EQ(without_password(read("redis://bob:hunter2@h")), "redis://bob@h:6379");
+}
+
 TEST(RedisUrl, ItIsNoLongerThanItMayBe) {
   const std::string start = "redis://:";
   EXPECT_TRUE(parse_redis_url(start + std::string(longest_redis_url_bytes - start.size() - 2, 'p') + "@h"));
@@ -132,9 +148,9 @@ TEST(RedisUrl, NoErrorContainsThePasswordHoweverItIsBroken) {
 }
 
 TEST(RedisUrl, ThePrintableFormIsAUrlWithoutSecrets) {
-  EXPECT_EQ(over("rediss://u:pw@h/4"), "rediss://h:6379/4");
+  EXPECT_EQ(over("rediss://u:pw@h/4"), "rediss://u@h:6379/4");
   EXPECT_EQ(over("redis://:pw@10.1.2.3:7/0"), "redis://10.1.2.3:7");
-  EXPECT_EQ(over("redis+unix://u:pw@/run/r.sock?db=2"), "redis+unix:///run/r.sock?db=2");
+  EXPECT_EQ(over("redis+unix://u:pw@/run/r.sock?db=2"), "redis+unix://u@/run/r.sock?db=2");
 }
 
 TEST(RedisUrl, NoTextMakesItFallOver) {
