@@ -28,7 +28,7 @@ Result<RedisOptions> connection(const FleetConfig& fleet) {
   RedisOptions options{.address = *std::move(address), .tls = nullptr, .client_name = "moult", .seed = drawn_seed()};
   if (options.address.kind != RedisAddress::Kind::tls) return options;
   auto tls = TlsContext::make(fleet.ca.value_or(""));
-  if (!tls) return Error{"--fleet-ca: " + tls.error().message};
+  if (!tls) return tls.error();  // it names --fleet-ca
   options.tls = *std::move(tls);
   return options;
 }
@@ -55,6 +55,12 @@ Result<GateOptions> gate(const Config& config, Reporting& reporting) {
   };
   options.store = FleetStore{*std::move(to), config.fleet.name, config.fleet.urgent_wait, news, lease_lost};
   return options;
+}
+
+Result<void> readable(const Config& config) {
+  if (!config.fleet.store) return {};
+  const auto to = connection(config.fleet);
+  return to ? Result<void>() : to.error();
 }
 
 FleetNames fleet_names(const Config& config) {

@@ -25,6 +25,8 @@ MemoryWatchOptions recycling(const Config&);
 FleetPolicy fleet(const Config&);
 // Reads the password's and the authority's file. What becomes of the store is said in the log.
 Result<GateOptions> gate(const Config&, Reporting&);
+// Whether those files can be read and are what they should be: for --check-config, since a pipe can be read only once.
+Result<void> readable(const Config&);
 FleetNames fleet_names(const Config&);
 // Whether one of so many workers could be replaced, as --min-healthy is. What a fleet has, no instance knows.
 std::function<Result<void>(unsigned workers)> affordable(const Config&);

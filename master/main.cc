@@ -53,6 +53,7 @@ int check(const Config& config) {
   unblock_signals();  // no loop will listen to them
   if (const auto taken = options::server_takes_its_settings(config); !taken)
     return fail(bad_usage, taken.error().message);
+  if (const auto files = options::readable(config); !files) return fail(cannot_run, files.error().message);
   std::string said = "the configuration is good\n";
   for (const std::string& line : options::saturation(config)) said += line + "\n";
   return print(said);

@@ -162,6 +162,17 @@ def test_check_config_refuses_what_the_server_does_not_know(flags, named: str, s
     assert named in checked.stderr
 
 
+@pytest.mark.parametrize("arguments, named", [
+    (("--fleet", "redis://127.0.0.1?password-file=/nope"), "--fleet: cannot read the store's password from /nope"),
+    (("--fleet", "rediss://127.0.0.1", "--fleet-ca", "/etc/hostname"), "moult: --fleet-ca /etc/hostname: no cert"),
+])
+def test_check_config_reads_the_files_that_a_start_reads(arguments, named: str):
+    for purpose in ("--check-config",), ():
+        refused = run("run", *purpose, "--fleet-name", "web", *arguments, "hello:app")
+        assert refused.returncode == 1, refused.stdout + refused.stderr
+        assert named in refused.stderr
+
+
 def test_print_config_is_a_config_file_that_can_be_read_again(scratch):
     printed = run("run", "--print-config", "-w", "3", "-b", "127.0.0.1:4711", "hello:app")
     assert printed.returncode == 0, printed.stderr
