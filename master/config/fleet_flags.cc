@@ -17,7 +17,7 @@ Result<RecycleRate> parse_recycle_rate(std::string_view text) {
   const std::string_view unit = per == RecycleRate::Per::worker ? "/h/worker" : "/h";
   if (!text.ends_with(unit)) return Error{in_quotes(text) + " is not a rate: N/h/worker, N/h for the fleet, or off"};
   const auto rate = parse_rate(text.substr(0, text.size() - unit.size()));
-  if (!rate) return rate.error();
+  if (!rate) return Error{in_quotes(text) + " is not a rate: N is a number above 0, at most 1000000; or say off"};
   return RecycleRate{*rate, per};
 }
 

@@ -97,7 +97,9 @@ Result<double> parse_percent(std::string_view text) {
   std::string_view suffix;
   const bool read = !looks_negative(text) && split_number(text, number, suffix) && suffix == "%";
   if (read && number <= 100) return number;
-  return Error{in_quotes(text) + " is not a share: 0% to 100%"};
+  const bool only_a_number = !looks_negative(text) && split_number(text, number, suffix) && suffix.empty();
+  return Error{in_quotes(text) + " is not a share: 0% to 100%" +
+               (only_a_number && number <= 100 ? "; did you mean " + std::string(text) + "%?" : "")};
 }
 
 Result<unsigned> parse_whole_percent(std::string_view text) {

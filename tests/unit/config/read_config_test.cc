@@ -326,6 +326,13 @@ TEST(ReadConfig, TakesTheMinimumThatServesInWholePercent) {
             "--min-healthy: '66.7%' is not a whole percentage: write 66% or 67%");
 }
 
+TEST(ReadConfig, QuotesARateAsItWasWritten) {
+  for (const char* rate : {"0/h", "x/h/worker"})
+    EXPECT_EQ(refusal({"a:b", "--recycle-rate", rate}),
+              std::string("--recycle-rate: '") + rate +
+                  "' is not a rate: N is a number above 0, at most 1000000; or say off");
+}
+
 TEST(ReadConfig, WarnsOfFleetFlagsWithoutAFleet) {
   EXPECT_THAT(request({"a:b", "--urgent-wait", "5s"}).warnings,
               ElementsAre("--urgent-wait has no effect: --fleet is local"));

@@ -106,6 +106,8 @@ TEST(Units, RefusesAFractionOfAPercentWhereOnlyWholeOnesAreKept) {
   EXPECT_EQ(parse_whole_percent("66.7%").error().message, "'66.7%' is not a whole percentage: write 66% or 67%");
   EXPECT_EQ(parse_whole_percent("0.001%").error().message, "'0.001%' is not a whole percentage: write 0% or 1%");
   EXPECT_EQ(parse_whole_percent("101%").error().message, "'101%' is not a share: 0% to 100%");
+  EXPECT_EQ(parse_whole_percent("101").error().message, "'101' is not a share: 0% to 100%");
+  EXPECT_EQ(parse_whole_percent("100").error().message, "'100' is not a share: 0% to 100%; did you mean 100%?");
 }
 
 TEST(Units, ReadsModesInOctal) {
