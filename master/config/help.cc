@@ -10,6 +10,7 @@ constexpr std::string_view forms =
        moult run [flags] --app native:./libapp.so
        moult run [flags] -- COMMAND ARGS...     any program that serves on an inherited socket
        moult status [--json]                    what runs, and how it does
+       moult fleet status [--json]              what the budget of a fleet affords
        moult scale N                            serve with N workers
        moult reload [--wait]                    load the app anew and replace the workers by turns
        moult recycle [SLOT]                     replace a worker, or all, one after the other
