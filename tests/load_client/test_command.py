@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import ROOT
+from paths import ROOT
 from hostile import Hostile, Peer
 from test_classes import everybody
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from paths import ROOT
 from tools.load_client.client import Plan
 from tools.load_client.connection import Endpoint
 from tools.load_client.crowd import run
