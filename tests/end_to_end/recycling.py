@@ -188,6 +188,10 @@ class Onlooker:
         while not self.ending.wait(0.02):
             self.look()
 
+    def wait_seen(self, pids: List[int]) -> None:
+        """Before somebody ends them: on a busy machine it may not have looked since they came."""
+        wait_until(lambda: set(pids) <= set(self.came), f"the onlooker has seen {pids}")
+
     def end(self) -> None:
         self.ending.set()
         self.thread.join()

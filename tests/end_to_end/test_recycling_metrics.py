@@ -82,7 +82,7 @@ def nobody_is_due(run: Run) -> bool:
 def test_metrics_events_and_an_onlooker_agree_on_every_count(start, scratch, admin_port):
     run = Run(start, scratch, *LIMIT, "-w", "3", "--max-requests", "20", "--admin", f"127.0.0.1:{admin_port}")
     onlooker = Onlooker(run.moult.pid)
-    run.serve(3)
+    onlooker.wait_seen(run.serve(3))
     fork_server = run.moult.status()["fork_server_pid"]
     os.kill(run.pid_of(0), signal.SIGKILL)
     run.wait_events("worker_ready", 4)
@@ -90,7 +90,11 @@ def test_metrics_events_and_an_onlooker_agree_on_every_count(start, scratch, adm
     run.wait_events("worker_recycled", reason="limit")
     run.moult.client("recycle", "2")
     run.wait_events("worker_recycled", reason="operator")
-    run.moult.wait_for(lambda: run.moult.answers() and run.events.all("worker_recycled")[2:], "one served its requests")
+
+    def one_is_replaced() -> bool:  # each answer brings somebody nearer to its end
+        onlooker.wait_seen([event["pid"] for event in run.events.all("worker_ready")])
+        return run.moult.answers() is not None and len(run.events.all("worker_recycled")) > 2
+    run.moult.wait_for(one_is_replaced, "one served its requests")
     run.moult.wait_for(lambda: nobody_is_due(run), "all that served their 20 requests are replaced")
     run.moult.client("scale", "2")
     workers = run.serve(2)
@@ -128,11 +132,11 @@ def test_failed_boots_holds_and_ungated_recycles_are_counted_too(start, scratch,
     run = Run(start, scratch, *LIMIT, "-w", "2", "--recycle-rate", "1/h", "--recycle-burst", "1", "--boot-attempts",
               "50", "--admin", f"127.0.0.1:{admin_port}")
     onlooker = Onlooker(run.moult.pid)
-    run.serve(2)
+    onlooker.wait_seen(run.serve(2))
     for count in (1, 2, 3):
         run.grow(run.pid_of(0), OVER_HARD_LIMIT)
         run.recycled(count)
-        run.serve(2)
+        onlooker.wait_seen(run.serve(2))
     run.fail_file.touch()
     os.kill(run.pid_of(1), signal.SIGKILL)
     run.wait_events("boot_failed", 2)
