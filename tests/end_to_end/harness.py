@@ -14,6 +14,7 @@ from processes import alive, parent_of
 ROOT = Path(__file__).resolve().parents[2]
 APPS = Path(__file__).resolve().parent / "apps"
 BINARY = os.environ.get("MOULT_BINARY", str(ROOT / "build/release/bin/moult"))
+SANITIZED = b"__sanitizer" in Path(BINARY).read_bytes()
 DEBIAN_PYTHON = "/usr/bin/python3"
 NEWEST_PYTHON = str(ROOT / "build/venv-newest/bin/python")
 PATIENCE = 60.0  # seconds; for things that take milliseconds on a calm machine

@@ -5,10 +5,8 @@ import time
 
 import pytest
 
-from harness import BINARY
+from harness import SANITIZED
 
-with open(BINARY, "rb") as binary:
-    SANITIZED = b"__sanitizer" in binary.read()
 pytestmark = pytest.mark.skipif(SANITIZED, reason="a sanitizer costs more than moult does")
 
 

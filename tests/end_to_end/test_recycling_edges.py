@@ -4,9 +4,8 @@ import signal
 
 import pytest
 
-from harness import DEBIAN_PYTHON, fetch, wait_until
+from harness import DEBIAN_PYTHON, SANITIZED, fetch, wait_until
 from recycling import memory_cgroup  # noqa: F401
-from test_cost import SANITIZED
 from recycling import LIMIT, MEGABYTE, OVER_HARD_LIMIT, OVER_LIMIT, UNHURRIED, Run, rss_bytes, seconds_between
 
 
@@ -135,9 +134,10 @@ def test_under_pressure_workers_are_weighed_as_they_are_now(start, scratch, memo
               wrapper=cgroup.inside())
     run.serve(2)
     room = run.moult.status()["recycler"]["headroom_bytes"] // MEGABYTE - 150
-    run.grow(run.pid_of(0), room // 2)
-    run.moult.wait_for(lambda: run.moult.workers()[0]["rss_bytes"] > room // 2 * MEGABYTE, "its weight is known")
-    run.grow(run.pid_of(1), room // 2 + 40)  # and this one's is not, before there is pressure
+    smaller = room * 2 // 5  # when memory gets short the other one is the heavier by far, whoever else takes some
+    run.grow(run.pid_of(0), smaller)
+    run.moult.wait_for(lambda: run.moult.workers()[0]["rss_bytes"] > smaller * MEGABYTE, "its weight is known")
+    run.grow(run.pid_of(1), room - smaller + 40)  # and this one's is not, before there is pressure
     line = run.the_recycle()
     assert (line["slot"], line["reason"]) == (1, "pressure")
 

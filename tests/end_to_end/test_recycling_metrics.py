@@ -98,6 +98,8 @@ def test_metrics_events_and_an_onlooker_agree_on_every_count(start, scratch, adm
     run.moult.wait_for(lambda: nobody_is_due(run), "all that served their 20 requests are replaced")
     run.moult.client("scale", "2")
     workers = run.serve(2)
+    run.moult.wait_for(lambda: len(run.events.all("worker_ready")) - len(run.events.all("worker_exited")) == 2,
+                       "it is told who has gone")
     said = assert_agreed(run, admin_port)
     onlooker.end()
     assert set(onlooker.came) == {event["pid"] for event in run.events.all("worker_ready")} | {fork_server}
