@@ -57,6 +57,7 @@ def test_a_worker_that_is_stuck_is_shot_with_its_stack_shown(start, scratch, pat
     # SIGABRT alone: --kill-after is 10 s.
     assert 1.5 <= time.monotonic() - began < 9
     assert moult.fetch().status == 200
+    moult.wait_for(lambda: events.all("worker_exited"), "its end is told")
     exited = [(event["pid"], event["signal"]) for event in events.all("worker_exited")]
     assert exited == [(before[0], "SIGABRT")]
     moult.wait_log("most recent call first")

@@ -161,6 +161,7 @@ def test_a_command_that_knows_nothing_of_moult_is_recycled_by_its_weight_too(sta
     limit = ["--memory-limit", "80MB", "--limit-jitter", "0%", "--limit-spread", "1MB", "--min-runway", "10MB"]
     run = Run(start, scratch, *limit, "--ready-delay", "200ms", "--", DEBIAN_PYTHON, app=str(program))
     pid = run.serve()[0]
+    assert run.moult.fetch().text == "ok"  # --ready-delay is no promise: now it heeds the signal that makes it grow
     run.grow(pid, 75)
     line = run.the_recycle()
     assert (line["pid"], line["reason"], line["requests"]) == (pid, "limit", 0)
