@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
+#include "base/fd_watch.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "base/uv_handle.h"
-#include "master/launch/fd_watch.h"
 #include "worker/channel.h"
 namespace moult {
 class ChannelPort {

@@ -13,9 +13,9 @@
 #include <memory>
 #include <string>
 
+#include "base/fd_watch.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "master/launch/fd_watch.h"
 #include "worker/message.h"
 namespace moult {
 class NotifySocket {

@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd_watch.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "master/launch/fd_watch.h"
 namespace moult {
 enum class OutputStream { standard_output, standard_error };
 // One line without its newline, prefix included. Must not block. False: no room, the line is lost (and counted).

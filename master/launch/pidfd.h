@@ -11,9 +11,9 @@
 #include <memory>
 #include <optional>
 
+#include "base/fd_watch.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "master/launch/fd_watch.h"
 #include "master/launch/orphans.h"
 #include "master/pool/exit.h"
 namespace moult {
