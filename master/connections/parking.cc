@@ -1,0 +1,175 @@
+#include "master/connections/parking.h"
+
+#include <algorithm>
+namespace moult {
+namespace {
+// One event and what follows from it.
+class Transition {
+ public:
+  Transition(Parking& parking, const ParkingPolicy& policy, MonotonicTime now, std::vector<ParkingAction>& actions)
+      : parking_(parking), policy_(policy), now_(now), actions_(actions) {}
+
+  void operator()(const Arrived& e) {
+    if (parking_.connections.size() >= policy_.most) return turn_away(e.id);
+    ++parking_.counts.parked;
+    const MonotonicTime until = now_ + policy_.keep_alive;
+    parking_.connections[e.id] = {ConnectionState::parked, until, {}};
+    parking_.idle.emplace(until, e.id);
+    actions_.push_back(TakeIn{e.id});
+  }
+  void operator()(const CannotWatch& e) {
+    if (!leave_idle(e.id)) return;
+    --parking_.counts.parked;
+    turn_away(e.id);
+  }
+  void operator()(const ClientSpoke& e) {
+    if (ParkedConnection* found = leave_idle(e.id)) {
+      found->until = now_ + policy_.patience;
+      call(e.id, *found);
+    }
+  }
+  void operator()(const ClientHungUp& e) {
+    if (leave_idle(e.id)) close(e.id, parking_.counts.closed_by_client);
+  }
+  void operator()(const ClientSilent& e) {
+    const ParkedConnection* found = find(e.id);
+    if (!found || found->state != ConnectionState::ending) return;
+    close(e.id, parking_.ends ? parking_.counts.closed_at_stop : parking_.counts.timed_out);
+  }
+  void operator()(const AdoptedBy& e) {
+    if (!answered(e.id, e.worker)) return;
+    ++parking_.counts.given;
+    end(e.id, LetGo{e.id});
+  }
+  void operator()(const DeclinedBy& e) {
+    ParkedConnection* offered = answered(e.id, e.worker);
+    if (!offered) return;
+    if (Adopter* adopter = find(e.worker)) adopter->rests_until = now_ + policy_.rest;
+    call(e.id, *offered);
+  }
+  void operator()(const AdopterServes& e) {
+    if (find(e.worker)) return;
+    const auto is_offered = [&](const auto& each) { return each.second.offered_to == e.worker; };
+    const auto offers = std::ranges::count_if(parking_.connections, is_offered);
+    parking_.adopters.push_back({e.worker, static_cast<std::size_t>(offers)});
+  }
+  void operator()(const AdopterLeaves& e) { forget(e.worker); }
+  void operator()(const AdopterGone& e) {
+    forget(e.worker);
+    for (auto& [id, each] : parking_.connections)
+      if (each.offered_to == e.worker) call(id, each);
+  }
+  void operator()(const ServiceEnds&) { parking_.ends = true; }
+  void operator()(const TimePassed&) {}
+
+  // What is due, and who calls: after each event.
+  void settle() {
+    auto& [connections, idle, callers, adopters, offers, ends, counts] = parking_;
+    while (!idle.empty() && (ends || idle.begin()->first <= now_)) {
+      const ConnectionId id = idle.extract(idle.begin()).value().second;
+      connections.at(id).state = ConnectionState::ending;
+      actions_.push_back(LookAgain{id});
+    }
+    while (!callers.empty() && !ends) {
+      Adopter* adopter = next_adopter();
+      if (!adopter) break;
+      offer(callers.extract(callers.begin()).value().second, *adopter);
+    }
+    while (!callers.empty() && (ends || callers.begin()->first <= now_)) {
+      const ConnectionId id = callers.extract(callers.begin()).value().second;
+      ++counts.refused;
+      end(id, RefuseCaller{id});
+    }
+  }
+
+ private:
+  ParkedConnection* find(ConnectionId id) {
+    const auto found = parking_.connections.find(id);
+    return found == parking_.connections.end() ? nullptr : &found->second;
+  }
+  Adopter* find(WorkerId id) {
+    const auto found = std::ranges::find(parking_.adopters, id, &Adopter::id);
+    return found == parking_.adopters.end() ? nullptr : &*found;
+  }
+  void forget(WorkerId id) {
+    std::erase_if(parking_.adopters, [id](const Adopter& each) { return each.id == id; });
+  }
+
+  // One that is parked or ending, no longer in its queue; null: it is neither.
+  ParkedConnection* leave_idle(ConnectionId id) {
+    ParkedConnection* found = find(id);
+    if (!found || (found->state != ConnectionState::parked && found->state != ConnectionState::ending)) return nullptr;
+    parking_.idle.erase({found->until, id});
+    return found;
+  }
+
+  // Null: it was not offered to this worker, or that is over.
+  ParkedConnection* answered(ConnectionId id, WorkerId worker) {
+    ParkedConnection* found = find(id);
+    if (!found || found->state != ConnectionState::offered || found->offered_to != worker) return nullptr;
+    if (Adopter* adopter = find(worker)) --adopter->offers;
+    return found;
+  }
+
+  // The one with the fewest unanswered offers; of equals, the one that had none for longest.
+  Adopter* next_adopter() {
+    Adopter* best = nullptr;
+    for (Adopter& each : parking_.adopters) {
+      if (each.offers >= policy_.most_offers || each.rests_until > now_) continue;
+      if (!best || std::pair(each.offers, each.last_offer) < std::pair(best->offers, best->last_offer)) best = &each;
+    }
+    return best;
+  }
+
+  void call(ConnectionId id, ParkedConnection& connection) {
+    connection.state = ConnectionState::calling;
+    connection.offered_to = {};
+    parking_.callers.emplace(connection.until, id);
+  }
+  void offer(ConnectionId id, Adopter& to) {
+    ++to.offers;
+    to.last_offer = ++parking_.offers;
+    ParkedConnection& connection = parking_.connections.at(id);
+    connection.state = ConnectionState::offered;
+    connection.offered_to = to.id;
+    actions_.push_back(OfferTo{id, to.id});
+  }
+  void turn_away(ConnectionId id) {
+    ++parking_.counts.declined;
+    end(id, TurnAway{id});
+  }
+  void close(ConnectionId id, std::uint64_t& count) {
+    ++count;
+    end(id, CloseIdle{id});
+  }
+  void end(ConnectionId id, ParkingAction how) {
+    parking_.connections.erase(id);
+    actions_.push_back(how);
+  }
+
+  Parking& parking_;
+  const ParkingPolicy& policy_;
+  const MonotonicTime now_;
+  std::vector<ParkingAction>& actions_;
+};
+}  // namespace
+
+Step<Parking, ParkingAction> transition(Parking parking, const ParkingEvent& event, const ParkingPolicy& policy,
+                                        MonotonicTime now) {
+  std::vector<ParkingAction> actions;
+  Transition step(parking, policy, now, actions);
+  std::visit(step, event);
+  step.settle();
+  return {std::move(parking), std::move(actions)};
+}
+
+MonotonicTime next_deadline(const Parking& parking, MonotonicTime now) {
+  MonotonicTime at = never;
+  if (!parking.idle.empty()) at = std::min(at, parking.idle.begin()->first);
+  if (parking.callers.empty()) return at;
+  at = std::min(at, parking.callers.begin()->first);
+  for (const Adopter& each : parking.adopters)
+    if (each.rests_until > now) at = std::min(at, each.rests_until);
+  return at;
+}
+}  // namespace moult

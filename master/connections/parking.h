@@ -1,0 +1,131 @@
+#pragma once
+// Idle client connections between two workers (DESIGN §7). Pure; run by ConnectionKeeper, which has the descriptors.
+//
+// A worker that retires gives up each connection that is between two requests. Here it waits for its client to speak;
+// then a worker that serves is offered it, and it stays ours until that one has said that it has it.
+//
+//   (arrives) -> parked            there is room
+//   (arrives) -> (declined)        there is none: it stays the worker's
+//   parked    -> (declined)        it cannot be watched: the same
+//   parked    -> calling           its client spoke
+//   parked    -> ending            its keep-alive is over, or nobody will serve any more: it is looked at once more
+//   parked, ending -> (closed)     its client hung up
+//   ending    -> calling           its client had spoken by then
+//   ending    -> (closed)          it had not
+//   calling   -> offered           somebody can take it: whoever called first is first
+//   calling   -> (refused)         nobody could until `patience` was over, or nobody will serve any more
+//   offered   -> (given)           its worker has it
+//   offered   -> calling           that worker declined, or is gone and had not said so
+//
+// So each that arrived ends in exactly one of declined, closed, refused and given, and none is offered to two workers
+// at once. Offers have no end of their own: a worker that does not answer is one that hangs, and health/ ends it.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/step.h"
+namespace moult {
+struct ParkingPolicy {
+  std::size_t most = 0;   // connections that are ours at a time, whatever their state
+  Duration keep_alive{};  // from its arrival: how long a silent client is kept
+  Duration patience{};    // from its word: how long a client waits for a worker
+  // An adopter that declined is left in peace for so long; one that has lost a descriptor has no room for the next.
+  Duration rest = std::chrono::milliseconds(100);
+  // Offers that one worker may leave unanswered, as many as it may leave us: the rest wait for whoever answers first.
+  std::size_t most_offers = 64;
+};
+
+enum class ConnectionState { parked, ending, calling, offered };
+struct ParkedConnection {
+  ConnectionState state = ConnectionState::parked;
+  MonotonicTime until{};  // parked: its keep-alive; calling and offered: its patience
+  WorkerId offered_to{};  // zero unless it is offered
+};
+struct Adopter {  // a worker that serves and takes connections
+  WorkerId id;
+  std::size_t offers = 0;  // that it has not answered
+  std::uint64_t last_offer = 0;
+  MonotonicTime rests_until{};
+};
+struct ParkingCounts {  // since the start
+  std::uint64_t parked = 0, declined = 0;
+  std::uint64_t given = 0, closed_by_client = 0, timed_out = 0, closed_at_stop = 0, refused = 0;
+};
+struct Parking {
+  using Queue = std::set<std::pair<MonotonicTime, ConnectionId>>;
+  std::map<ConnectionId, ParkedConnection> connections;
+  Queue idle, callers;  // exactly those that are parked, and those that call, by `until`
+  std::vector<Adopter> adopters;
+  std::uint64_t offers = 0;  // made so far: whose last one is the oldest is next
+  bool ends = false;         // nobody will serve any more
+  ParkingCounts counts;
+};
+
+struct Arrived {
+  ConnectionId id;
+};
+struct CannotWatch {
+  ConnectionId id;
+};
+struct ClientSpoke {
+  ConnectionId id;
+};
+struct ClientHungUp {
+  ConnectionId id;
+};
+struct ClientSilent {  // after LookAgain
+  ConnectionId id;
+};
+struct AdoptedBy {
+  ConnectionId id;
+  WorkerId worker;
+};
+struct DeclinedBy {  // or it could not even be told
+  ConnectionId id;
+  WorkerId worker;
+};
+struct AdopterServes {
+  WorkerId worker;
+};
+struct AdopterLeaves {  // it gets no more; what it was offered it may still take
+  WorkerId worker;
+};
+struct AdopterGone {  // all that it said was heard
+  WorkerId worker;
+};
+struct ServiceEnds {};
+using ParkingEvent = std::variant<Arrived, CannotWatch, ClientSpoke, ClientHungUp, ClientSilent, AdoptedBy, DeclinedBy,
+                                  AdopterServes, AdopterLeaves, AdopterGone, ServiceEnds, TimePassed>;
+
+struct TakeIn {  // tell its worker, and listen for its client
+  ConnectionId id;
+};
+struct TurnAway {  // tell its worker: declined
+  ConnectionId id;
+};
+struct LookAgain {  // answered, also from inside, with ClientSpoke, ClientHungUp or ClientSilent
+  ConnectionId id;
+};
+struct OfferTo {  // stop listening to its client; keep the descriptor
+  ConnectionId id;
+  WorkerId worker;
+};
+struct LetGo {  // its worker has it
+  ConnectionId id;
+};
+struct CloseIdle {
+  ConnectionId id;
+};
+struct RefuseCaller {  // politely
+  ConnectionId id;
+};
+using ParkingAction = std::variant<TakeIn, TurnAway, LookAgain, OfferTo, LetGo, CloseIdle, RefuseCaller>;
+
+Step<Parking, ParkingAction> transition(Parking, const ParkingEvent&, const ParkingPolicy&, MonotonicTime now);
+MonotonicTime next_deadline(const Parking&, MonotonicTime now);
+}  // namespace moult
