@@ -41,9 +41,9 @@ ChannelLink::~ChannelLink() {
 Result<void> ChannelLink::attach(WorkerEnds ends) {
   scoreboard_ = std::move(ends.scoreboard);
   output_ = std::move(ends.output);
-  auto port =
-      ChannelPort::open(loop_, std::move(ends.channel),
-                        {.received = [this](const Received& r) { received(r); }, .ended = [this] { channel_ended(); }});
+  auto port = ChannelPort::open(
+      loop_, std::move(ends.channel),
+      {.received = [this](Received r) { received(std::move(r)); }, .ended = [this] { channel_ended(); }});
   if (!port) return port.error();
   port_ = std::move(*port);
   return {};
@@ -64,12 +64,13 @@ void ChannelLink::read_hello() {
 
 // --- what it says
 
-void ChannelLink::received(const Received& received) {
+void ChannelLink::received(Received received) {
   if (state_ == State::over || state_ == State::unheard) return;
   if (state_ == State::awaited) return hello(received);
   if (!received.sender || received.sender->pid != pid_) return home_.count_refused_message();
   if (!received.message) return refuse(received.message.error().message);
   heard(*received.message);
+  heard_of_connections(received);
 }
 
 void ChannelLink::hello(const Received& received) {
@@ -106,11 +107,33 @@ void ChannelLink::heard(const Message& message) {
   if (message.has("READY")) ready(message);
 }
 
+void ChannelLink::heard_of_connections(Received& received) {
+  const Message& message = *received.message;
+  if (const auto number = message.find_number<std::uint64_t>("FDSTORE")) stored(*number, received);
+  else if (message.has("FDSTORE")) return refuse("FDSTORE is no number");
+  const auto adopted = message.find_number<std::uint64_t>("ADOPTED"),
+             declined = message.find_number<std::uint64_t>("DECLINED");
+  // Who answers before it was asked is not asked: the descriptor may be closed by then, and its number another's.
+  for (const auto& answered : {adopted, declined})
+    if (answered) port_->withdraw(*answered);
+  if (adopted && events_.connections.adopted) events_.connections.adopted(id_, {*adopted});
+  if (declined && events_.connections.declined) events_.connections.declined(id_, {*declined});
+}
+
+// One that was lost on the way is declined like one that nobody wants: the worker still has its own.
+void ChannelLink::stored(std::uint64_t its_number, Received& received) {
+  if (!events_.connections.stored) return decline(its_number);
+  const bool whole = received.fds.size() == 1 && !received.fds_lost;
+  events_.connections.stored(id_, its_number, whole ? std::move(received.fds.front()) : UniqueFd());
+}
+
 void ChannelLink::ready(const Message& message) {
   const std::string_view name = message.find("DRAIN").value_or("close");
   const auto drain = drain_named(name);
   if (!drain) return refuse("DRAIN is none of handover, close, own");
-  if (!std::exchange(ready_said_, true) && events_.ready) events_.ready(id_, *drain);
+  if (std::exchange(ready_said_, true)) return;
+  hands_over_ = *drain == Drain::handover;
+  if (events_.ready) events_.ready(id_, *drain);
 }
 
 void ChannelLink::refuse(const std::string& what) {
@@ -154,10 +177,24 @@ std::optional<MonotonicTime> ChannelLink::heartbeat() const {
   return latest;
 }
 
+bool ChannelLink::adopts() const { return hands_over_ && state_ == State::known && port_ && !port_->ended(); }
+
+bool ChannelLink::adopt(ConnectionId connection, int fd) {
+  return adopts() && static_cast<bool>(port_->lend(Message{}.add("ADOPT", connection.value), fd, connection.value));
+}
+
+void ChannelLink::hold(std::uint64_t its_number) {
+  ++handed_over_;
+  tell(Message{}.add("HELD", its_number));
+}
+
+void ChannelLink::decline(std::uint64_t its_number) { tell(Message{}.add("DECLINED", its_number)); }
+
 // --- how it ends
 
 // It may be dead, or about to be, or not our child yet: Orphans finds it when it is both.
 void ChannelLink::channel_ended() {
+  if (state_ == State::known && events_.connections.ended) events_.connections.ended(id_);
   if (state_ != State::awaited) return;
   if (born_ == 0) finish(launch_failure("fork", 0, "it ended before it said HELLO"));
   else died_before_hello();

@@ -56,12 +56,19 @@ class ChannelLink final : public WorkerLink {
   bool is_ready() const { return ready_said_; }
   const ScoreboardMemory* scoreboard() const override { return scoreboard_ ? &*scoreboard_ : nullptr; }
   std::optional<MonotonicTime> heartbeat() const override;
+  bool adopts() const override;
+  bool adopt(ConnectionId, int fd) override;
+  void hold(std::uint64_t its_number) override;
+  void decline(std::uint64_t its_number) override;
+  std::uint64_t handed_over() const override { return handed_over_; }
 
  private:
   enum class State { awaited, known, unheard, over };
-  void received(const Received&);
+  void received(Received);
   void hello(const Received&);
   void heard(const Message&);
+  void heard_of_connections(Received&);
+  void stored(std::uint64_t its_number, Received&);
   void ready(const Message&);
   void refuse(const std::string& what);
   void channel_ended();
@@ -84,7 +91,8 @@ class ChannelLink final : public WorkerLink {
   pid_t pid_ = 0;
   pid_t born_ = 0;  // awaited, and claimed from Orphans; never signalled: it is known by a process's word alone
   State state_ = State::awaited;
-  bool ready_said_ = false;
+  bool ready_said_ = false, hands_over_ = false;
+  std::uint64_t handed_over_ = 0;
   std::string error_, refusal_;
   std::optional<MonotonicTime> watchdog_at_;
 };

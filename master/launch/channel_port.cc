@@ -26,13 +26,21 @@ ChannelPort::ChannelPort(uv_loop_t* loop, Channel channel, Events events)
 Result<Sent> ChannelPort::send_now(const Waiting& waiting) {
   std::vector<int> numbers;
   for (const UniqueFd& fd : waiting.fds) numbers.push_back(fd.get());
+  if (waiting.lent >= 0) numbers.push_back(waiting.lent);
   return channel_.send(waiting.message, numbers);
 }
 
 Result<void> ChannelPort::send(Message message, std::vector<UniqueFd> fds, std::uint64_t tag) {
+  return send_or_keep({std::move(message), std::move(fds), tag});
+}
+
+Result<void> ChannelPort::lend(Message message, int fd, std::uint64_t tag) {
+  return send_or_keep({std::move(message), {}, tag, fd});
+}
+
+Result<void> ChannelPort::send_or_keep(Waiting next) {
   if (ended_) return {};
   if (waiting_.size() >= most_waiting) return errno_error("too many messages wait on a channel", EAGAIN);
-  Waiting next{std::move(message), std::move(fds), tag};
   if (waiting_.empty()) {
     const Result<Sent> sent = send_now(next);
     if (!sent) return sent.error();

@@ -30,6 +30,8 @@ class ChannelPort {
   // An error when it cannot be sent at all: the queue is full, or the message is no message. A peer that is gone is
   // none: that is `ended`. The fds are closed when they were sent. `tag` is for withdraw().
   Result<void> send(Message, std::vector<UniqueFd> fds = {}, std::uint64_t tag = 0);
+  // The same with a descriptor that stays the caller's, who keeps it open until the other side said that it has it.
+  Result<void> lend(Message, int fd, std::uint64_t tag = 0);
   void withdraw(std::uint64_t tag);  // what still waits under it is not sent, and its fds are closed
   bool ended() const { return ended_; }
   void read_all();  // now, until nothing waits
@@ -39,7 +41,9 @@ class ChannelPort {
     Message message;
     std::vector<UniqueFd> fds;
     std::uint64_t tag;
+    int lent = -1;
   };
+  Result<void> send_or_keep(Waiting);
   ChannelPort(uv_loop_t*, Channel, Events);
   Result<Sent> send_now(const Waiting&);
   void send_waiting();

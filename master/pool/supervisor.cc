@@ -209,7 +209,8 @@ void Supervisor::launch(const Spawn& spawn) {
               .stopping = [this](WorkerId id) { stopped_accepting(id); },
               .status = [this](WorkerId id, const std::string& text) { attached_.at(id).status = text; },
               .refused = [this](WorkerId id, const std::string& what) { refused(id, what); },
-              .gone = [this](WorkerId id, const Exit& exit) { gone(id, exit); }});
+              .gone = [this](WorkerId id, const Exit& exit) { gone(id, exit); },
+              .connections = connections_});
 }
 
 void Supervisor::retire(const SendRetire& order) {

@@ -74,6 +74,9 @@ class Supervisor {
   using Admission = std::function<Result<void>(const Worker&, pid_t, Trial)>;
   void on_admission(Admission admission) { admission_ = std::move(admission); }
 
+  // Who hears of the client connections that workers pass; without one they keep their own. Set before start().
+  void on_connections(ConnectionEvents events) { connections_ = std::move(events); }
+
   void start(unsigned workers);  // loads the first generation
   void scale(unsigned workers);
   void reload(std::function<void(const ReloadOutcome&)> finished);  // with a later one it ends together
@@ -139,6 +142,7 @@ class Supervisor {
   std::map<WorkerId, Attached> attached_;  // exactly the workers of the pool
   std::unique_ptr<WorkerLink> departed_;   // the last one that is gone: it cannot be destroyed inside its own callback
   Admission admission_ = [](const Worker&, pid_t, Trial) { return Result<void>(); };
+  ConnectionEvents connections_;
   std::map<AskId, Asked> asked_;
   std::optional<PendingReload> reload_;
   std::optional<Trouble> trouble_;

@@ -11,10 +11,22 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/unique_fd.h"
 #include "master/pool/exit.h"
 #include "worker/scoreboard_memory.h"
 namespace moult {
 enum class Drain { handover, close, own };  // what happens to its idle connections when it retires (DESIGN §7)
+
+// What a worker says of client connections, for ConnectionKeeper.
+struct ConnectionEvents {
+  // FDSTORE: it gives up an idle one, under a number of its own; to be answered with hold() or decline(). No fd: it was
+  // lost on the way.
+  std::function<void(WorkerId, std::uint64_t its_number, UniqueFd)> stored;
+  std::function<void(WorkerId, ConnectionId)> adopted;   // it has the one that adopt() offered
+  std::function<void(WorkerId, ConnectionId)> declined;  // it does not take it
+  // Its channel is closed and was read to the end: more it will never say. Not told where `gone` comes first.
+  std::function<void(WorkerId)> ended;
+};
 
 // Everything one worker can say. Each is called with the worker's id, which is never reused.
 struct LinkEvents {
@@ -26,6 +38,7 @@ struct LinkEvents {
   std::function<void(WorkerId, const std::string&)>
       refused;                                      // a bad message: what was wrong; the worker is to be retired
   std::function<void(WorkerId, const Exit&)> gone;  // once, last, after its channel was read to the end
+  ConnectionEvents connections = {};                // without them it passes none
 };
 
 class WorkerLink {
@@ -40,5 +53,14 @@ class WorkerLink {
   // CLOCK_MONOTONIC of its last sign of life: the scoreboard's heartbeat or WATCHDOG=1; none: it never promised any, so
   // its silence means nothing.
   virtual std::optional<MonotonicTime> heartbeat() const = 0;
+
+  // Client connections. Unless a link says otherwise, its worker neither gives nor takes any.
+  virtual bool adopts() const { return false; }  // it said READY with DRAIN=handover, and hears us
+  // The fd is lent: it stays open until the worker adopted or declined it, or its channel has ended. False: it cannot
+  // be told.
+  virtual bool adopt(ConnectionId, int /*fd*/) { return false; }
+  virtual void hold(std::uint64_t /*its_number*/) {}       // the connection is the master's now
+  virtual void decline(std::uint64_t /*its_number*/) {}    // it stays the worker's
+  virtual std::uint64_t handed_over() const { return 0; }  // those that are the master's, so far
 };
 }  // namespace moult

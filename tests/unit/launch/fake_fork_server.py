@@ -28,6 +28,35 @@ def hear(channel):
     return lines, list(fds)
 
 
+def pass_connections(channel):
+    """Gives one up when it retires (and two that are none), takes what it is offered, says what it heard of it."""
+    kept = []
+    while True:
+        lines, fds = hear(channel)
+        if not lines:
+            os._exit(0)
+        if "RETIRE" in lines:
+            if worker_mode == "closes-its-channel":
+                channel.close()
+                time.sleep(100)
+            kept += socket.socketpair()
+            own = kept[1].fileno()
+            socket.send_fds(channel, [b"FDSTORE=5"], [own])
+            if worker_mode == "stores-and-dies":
+                os._exit(0)
+            socket.send_fds(channel, [b"FDSTORE=6"], [own, own])
+            say(channel, "FDSTORE=many" if worker_mode == "stores-nonsense" else "FDSTORE=7")
+        if "HELD" in lines:
+            say(channel, "STATUS=held " + lines["HELD"])
+        if "DECLINED" in lines:
+            say(channel, "STATUS=declined " + lines["DECLINED"])
+        if "ADOPT" in lines and lines["ADOPT"] == "13":
+            say(channel, "DECLINED=13")
+        elif "ADOPT" in lines:
+            say(channel, "ADOPTED=" + lines["ADOPT"])
+            say(channel, "STATUS=adopted " + os.read(fds[0], 5).decode())
+
+
 def work(fds, slot):
     server.close()
     channel = socket.socket(fileno=fds[0])
@@ -69,6 +98,8 @@ def work(fds, slot):
             file.write("done")
     say(channel, "PARKED=1")
     say(channel, "STATUS=slot %s\nREADY=1\nDRAIN=handover\nX_UNKNOWN=1" % slot)
+    if worker_mode in ("passes-connections", "stores-and-dies", "stores-nonsense", "closes-its-channel"):
+        pass_connections(channel)
     while True:
         lines, _ = hear(channel)
         if not lines or lines.get("RETIRE"):
