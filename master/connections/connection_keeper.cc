@@ -1,0 +1,165 @@
+#include "master/connections/connection_keeper.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+namespace moult {
+namespace {
+int socket_option(int fd, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  return ::getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+}
+
+bool is_connection(int fd) {
+  return socket_option(fd, SO_TYPE) == SOCK_STREAM && socket_option(fd, SO_ACCEPTCONN) == 0;
+}
+
+enum class Client { silent, spoke, hung_up };
+
+// What it said stays in the socket, for the worker that will answer. One that spoke and hung up has spoken.
+Client look_at(int fd) {
+  char byte;
+  const ssize_t count = ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (count > 0) return Client::spoke;
+  return count < 0 && (errno == EAGAIN || errno == EINTR) ? Client::silent : Client::hung_up;
+}
+
+bool is_over(const Pool& pool) {
+  switch (pool.goal.mode) {
+    case Mode::serve:
+    case Mode::sleep:
+    case Mode::delay:
+    case Mode::draining: return false;
+    case Mode::last:
+    case Mode::quick:
+    case Mode::finished: break;
+  }
+  return std::ranges::find(pool.workers, WorkerState::serving, &Worker::state) == pool.workers.end();
+}
+}  // namespace
+
+ConnectionKeeper::ConnectionKeeper(uv_loop_t* loop, const ParkingPolicy& policy, Links links)
+    : loop_(loop),
+      policy_(policy),
+      links_(std::move(links)),
+      offered_(policy.most),
+      refusals_(loop),
+      machine_(loop, Parking{}, policy_, [this](const ParkingAction& action) { perform(action); }) {}
+
+ConnectionEvents ConnectionKeeper::events() {
+  return {.stored = [this](WorkerId from, std::uint64_t as, UniqueFd fd) { stored(from, as, std::move(fd)); },
+          .adopted =
+              [this](WorkerId by, ConnectionId id) {
+                machine_.post(AdoptedBy{id, by});
+              },
+          .declined =
+              [this](WorkerId by, ConnectionId id) {
+                machine_.post(DeclinedBy{id, by});
+              },
+          .ended = [this](WorkerId who) { machine_.post(AdopterGone{who}); }};
+}
+
+void ConnectionKeeper::finish(std::function<void()> done) {
+  machine_.post(ServiceEnds{});
+  refusals_.when_empty(std::move(done));
+}
+
+ParkingDescription ConnectionKeeper::describe() const {
+  const Parking& parking = machine_.state();
+  const std::size_t held = parking.connections.size(), callers = parking.callers.size();
+  ParkingDescription d{held, callers, held - callers - parking.idle.size(), policy_.most, parking.counts};
+  d.counts.declined += unusable_;
+  return d;
+}
+
+// --- what becomes of workers
+
+void ConnectionKeeper::worker_gone(const Worker& worker, const Exit&) {
+  adopters_.erase(worker.id);
+  machine_.post(AdopterGone{worker.id});
+}
+
+// From levels, so that nothing that ends a worker's service can be missed.
+void ConnectionKeeper::pool_settled(const Pool& pool) {
+  for (const Worker& worker : pool.workers) {
+    const WorkerLink* link = links_(worker.id);
+    const bool adopts = worker.state == WorkerState::serving && link && link->adopts();
+    if (adopts && adopters_.insert(worker.id).second) machine_.post(AdopterServes{worker.id});
+    if (!adopts && adopters_.erase(worker.id) > 0) machine_.post(AdopterLeaves{worker.id});
+  }
+  if (!machine_.state().ends && is_over(pool)) machine_.post(ServiceEnds{});
+}
+
+// --- what links say
+
+void ConnectionKeeper::stored(WorkerId from, std::uint64_t stored_as, UniqueFd fd) {
+  if (!fd || !is_connection(fd.get())) {
+    ++unusable_;
+    if (WorkerLink* link = links_(from)) link->decline(stored_as);
+    return;
+  }
+  const ConnectionId id{++last_id_};
+  kept_[id] = {std::move(fd), from, stored_as, nullptr};
+  machine_.post(Arrived{id});
+}
+
+// --- what the parking wants done
+
+void ConnectionKeeper::perform(const ParkingAction& action) {
+  std::visit(Match{
+                 [&](const TakeIn& a) { take_in(a.id); },
+                 [&](const TurnAway& a) { turn_away(a.id); },
+                 [&](const LookAgain& a) {
+                   if (!hear_client(a.id)) machine_.post(ClientSilent{a.id});
+                 },
+                 [&](const OfferTo& a) { offer(a); },
+                 [&](const LetGo& a) {
+                   offered_.acknowledged(a.id);
+                   kept_.erase(a.id);
+                 },
+                 [&](const CloseIdle& a) { kept_.erase(a.id); },
+                 [&](const RefuseCaller& a) { refusals_.refuse(take(a.id)); },
+             },
+             action);
+}
+
+void ConnectionKeeper::take_in(ConnectionId id) {
+  Kept& kept = kept_.at(id);
+  auto watch = FdWatch::open(loop_, kept.fd.get(), [this, id](int) { hear_client(id); });
+  if (!watch) return machine_.post(CannotWatch{id});
+  kept.watch = std::move(*watch);
+  if (WorkerLink* link = links_(kept.from)) link->hold(kept.stored_as);
+}
+
+void ConnectionKeeper::turn_away(ConnectionId id) {
+  const auto kept = kept_.extract(id);
+  if (WorkerLink* link = links_(kept.mapped().from)) link->decline(kept.mapped().stored_as);
+}
+
+void ConnectionKeeper::offer(const OfferTo& offer) {
+  Kept& kept = kept_.at(offer.id);
+  kept.watch.reset();
+  if (kept.fd) offered_.keep(offer.id, kept.fd);
+  WorkerLink* link = links_(offer.worker);
+  if (!link || !link->adopt(offer.id, offered_.fd(offer.id))) machine_.post(DeclinedBy{offer.id, offer.worker});
+}
+
+bool ConnectionKeeper::hear_client(ConnectionId id) {
+  Kept& kept = kept_.at(id);
+  const Client client = look_at(kept.fd.get());
+  if (client == Client::silent) return false;
+  kept.watch.reset();
+  if (client == Client::spoke) machine_.post(ClientSpoke{id});
+  else machine_.post(ClientHungUp{id});
+  return true;
+}
+
+UniqueFd ConnectionKeeper::take(ConnectionId id) {
+  auto kept = kept_.extract(id);
+  kept.mapped().watch.reset();
+  return kept.mapped().fd ? std::move(kept.mapped().fd) : offered_.declined(id);
+}
+}  // namespace moult

@@ -1,0 +1,72 @@
+#pragma once
+// Client connections on their way from a worker that retires to one that serves: the hands of parking.h. It has their
+// descriptors, listens to their clients, passes them on, and keeps its own of each until the worker that it was offered
+// to has said that it has it. Made by Instance; hears of workers from the Supervisor, of connections from their links.
+//
+// A socket that a worker may still use is never shut down here: one that is closed is closed alone, and one that is
+// refused is nobody else's by then.
+#include <uv.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/fd_watch.h"
+#include "base/machine.h"
+#include "base/unique_fd.h"
+#include "master/connections/parking.h"
+#include "master/connections/refusal.h"
+#include "master/pool/worker_observer.h"
+#include "worker/fd_custody.h"
+namespace moult {
+struct ParkingDescription {
+  // Now: all that are ours; of these, those whose clients wait for a worker, and those that one has not answered for.
+  std::size_t held = 0, callers = 0, offered = 0;
+  std::size_t most = 0;  // that may be held
+  ParkingCounts counts;
+};
+
+class ConnectionKeeper final : public WorkerObserver {
+ public:
+  using Links = std::function<WorkerLink*(WorkerId)>;  // null: gone
+  ConnectionKeeper(uv_loop_t*, const ParkingPolicy&, Links);
+  ConnectionKeeper(const ConnectionKeeper&) = delete;
+  ConnectionKeeper& operator=(const ConnectionKeeper&) = delete;
+
+  ConnectionEvents events();  // for the links of all workers; not called after our end
+  // Nobody will serve any more. `done` is called, maybe from inside, when no connection is left: at the latest after
+  // Refusals::linger.
+  void finish(std::function<void()> done);
+  ParkingDescription describe() const;
+
+  void worker_gone(const Worker&, const Exit&) override;
+  void pool_settled(const Pool&) override;
+
+ private:
+  struct Kept {
+    UniqueFd fd;  // empty once it was offered: then the custody has it
+    WorkerId from;
+    std::uint64_t stored_as;         // its id in that worker
+    std::unique_ptr<FdWatch> watch;  // while its client is listened to; gone before the fd
+  };
+  void stored(WorkerId, std::uint64_t stored_as, UniqueFd);
+  void perform(const ParkingAction&);
+  void take_in(ConnectionId);
+  void turn_away(ConnectionId);
+  void offer(const OfferTo&);
+  bool hear_client(ConnectionId);  // false: it is silent
+  UniqueFd take(ConnectionId);
+
+  uv_loop_t* loop_;
+  const ParkingPolicy policy_;
+  Links links_;
+  std::map<ConnectionId, Kept> kept_;  // exactly those of the parking, and one that just arrived
+  FdCustody offered_;
+  std::uint64_t last_id_ = 0;
+  std::uint64_t unusable_ = 0;   // FDSTOREs that brought no client connection: declined before they could be parked
+  std::set<WorkerId> adopters_;  // that the parking was told of
+  Refusals refusals_;
+  Machine<Parking, ParkingEvent, ParkingAction, ParkingPolicy> machine_;
+};
+}  // namespace moult
