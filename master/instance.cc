@@ -5,9 +5,9 @@
 
 #include "base/event_loop.h"
 #include "lease/make_gate.h"
+#include "master/connections/connection_keeper.h"
 #include "master/control/supervisor_parts.h"
 #include "master/instance_options.h"
-#include "master/launch/hook.h"
 #include "master/launch/open_files.h"
 #include "master/pool/capacity_of.h"
 #include "master/pool/capacity_teller.h"
@@ -38,6 +38,7 @@ struct Instance::Parts {
   std::unique_ptr<Launcher> launcher;
   std::unique_ptr<FleetGate> gate;
   std::unique_ptr<Supervisor> supervisor;
+  std::unique_ptr<ConnectionKeeper> connection_keeper;
   std::unique_ptr<CapacityTeller> capacity_teller;
   std::unique_ptr<HealthWatch> health_watch;
   std::unique_ptr<MemoryWatch> memory_watch;
@@ -71,16 +72,21 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
     doors->close();
     supervisor->listeners_closed();
   });
+  connection_keeper = std::make_unique<ConnectionKeeper>(loop.get(), options::parking(config),
+                                                         [this](WorkerId id) { return supervisor->link(id); });
+  supervisor->observe(*connection_keeper);
+  supervisor->on_connections(connection_keeper->events());
   supervisor->on_finished([this](int code) {
     exit_code = code;
     doors->close();  // nobody will serve who comes while we take our leave
-    gate->leave({monotonic_now(loop.get()) + longest_farewell}, [this] { uv_stop(loop.get()); });
+    connection_keeper->finish(
+        [this] { gate->leave({monotonic_now(loop.get()) + longest_farewell}, [this] { uv_stop(loop.get()); }); });
   });
   health_watch = std::make_unique<HealthWatch>(loop.get(), options::health(config), *supervisor);
   memory_watch = std::make_unique<MemoryWatch>(loop.get(), options::recycling(config), *supervisor,
                                                reporting->recycle_observers());
-  must(reporting->watch(
-      {*supervisor, [this] { return memory_watch->describe(); }, [this] { return gate->describe(); }}));
+  must(reporting->watch({*supervisor, [this] { return memory_watch->describe(); }, [this] { return gate->describe(); },
+                         [this] { return connection_keeper->describe(); }}));
   alarm_hook = std::make_unique<Hook>(loop.get(), *orphans, options::alarm_hook(config, open_files_before, *reporting));
   reporting->on_alarm([this](const std::string& event_line) { alarm_hook->run(event_line); });
   reporting->say(options::saturation(config));

@@ -14,6 +14,9 @@
 #include "master/recycling/memory_watch.h"
 #include "master/report/fleet_json.h"
 #include "master/report/reporting.h"
+namespace moult {
+struct ParkingPolicy;
+}
 namespace moult::options {
 ReportOptions report(const Config&, const std::string& version, const ServiceManagerSettings&);
 std::string private_folder(const Config&);  // that of the control socket
@@ -21,6 +24,7 @@ ListenerOptions listeners(const Config&);
 LaunchOptions launch(const Config&, const Doors&, const InstalledParts&, std::optional<rlim_t> open_files_before,
                      Reporting&);
 SupervisorPolicy supervisor(const Config&);
+ParkingPolicy parking(const Config&);  // after raise_open_files()
 MemoryWatchOptions recycling(const Config&);
 FleetPolicy fleet(const Config&);
 // Reads the password's and the authority's file. What becomes of the store is said in the log.

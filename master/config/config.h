@@ -48,6 +48,12 @@ struct ListenConfig {
   bool operator==(const ListenConfig&) const = default;
 };
 
+// Of clients, between two workers.
+struct ConnectionsConfig {
+  std::optional<unsigned> parking_max;  // none: follows from the limit of open files
+  bool operator==(const ConnectionsConfig&) const = default;
+};
+
 struct WorkersConfig {
   unsigned count = 0;
   milliseconds boot_timeout{};
@@ -148,6 +154,7 @@ struct Config {
   AppConfig app;
   ServerConfig server;
   ListenConfig listen;
+  ConnectionsConfig connections;
   WorkersConfig workers;
   HangConfig hang;
   StopConfig stop;

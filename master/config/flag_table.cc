@@ -14,6 +14,8 @@ using namespace flag_type;
 using namespace std::chrono_literals;
 using Rows = std::vector<Flag>;
 
+constexpr unsigned most_parked = 65536;  // a choice: each is a descriptor of the master
+
 FlagType with(FlagShape shape, std::function<Result<void>(Config&, std::string_view)> read) { return {shape, read}; }
 
 // For flags that say what to do, not what to run: read_config looks at them itself.
@@ -128,6 +130,10 @@ Rows listening_rows() {
        with(FlagShape::list, read_bind)},
       {"backlog", 0, "N", "2048", FlagGroup::listening, "how many connections may wait to be accepted",
        number(&Config::listen, &ListenConfig::backlog, 1, 65535)},
+      {"parking-max", 0, "N", "", FlagGroup::listening,
+       "how many idle connections moult keeps between two workers (default: from the limit of open files, at most "
+       "4096)",
+       number(&Config::connections, &ConnectionsConfig::parking_max, 0, most_parked)},
   };
 }
 

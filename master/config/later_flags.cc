@@ -2,8 +2,7 @@
 #include "master/config/flags.h"
 namespace moult {
 std::vector<Flag> flags_of_later_versions() {
-  constexpr std::string_view names[] = {// connections between two workers
-                                        "parking-max", "linger-timeout",
+  constexpr std::string_view names[] = {"linger-timeout",
                                         // sleeping and waking
                                         "idle", "warmth", "warm-for", "spares", "wake-timeout", "idle-ignore",
                                         "on-sleep", "on-wake", "sidecar-bind", "state-dir"};

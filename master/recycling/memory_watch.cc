@@ -270,7 +270,7 @@ void MemoryWatch::worker_gone(const Worker& worker, const Exit& exit) {
   const WorkerName name{worker.slot, exit.pid, worker.generation};
   if (const auto held = holds_.end(worker.id, now())) tell([&](RecycleObserver& o) { o.hold_ended(name, *held); });
   const auto cause = recycles_.cause(worker.id);
-  const auto record = recycles_.gone(worker, exit, requests_of(worker.id), now());
+  const auto record = recycles_.gone(worker, exit, last_look(worker.id), now());
   if (record) tell([&](RecycleObserver& o) { o.recycled(*record); });
   watched_.erase(worker.id);
   if (cause == Cause::pressure) pressure_.victim_gone(worker.id, now());
@@ -296,9 +296,9 @@ void MemoryWatch::pool_settled(const Pool& pool) {
   }
 }
 
-std::uint64_t MemoryWatch::requests_of(WorkerId id) const {
+Recycles::LastLook MemoryWatch::last_look(WorkerId id) const {
   const WorkerLink* link = supervisor_.link(id);
-  return link ? finished_requests(*link) : 0;
+  return link ? Recycles::LastLook{finished_requests(*link), link->handed_over()} : Recycles::LastLook{};
 }
 
 // --- wishes and the status

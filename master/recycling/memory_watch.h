@@ -79,7 +79,7 @@ class MemoryWatch : public WorkerObserver {
   std::uint64_t successor_bytes(const WatchedWorker&) const;
   std::uint64_t own_bytes() const;
   std::uint64_t fork_server_rss_bytes() const;
-  std::uint64_t requests_of(WorkerId) const;
+  Recycles::LastLook last_look(WorkerId) const;
   Surroundings surroundings() const;
   MonotonicTime now() const { return monotonic_now(loop_); }
   template <class Say>

@@ -36,6 +36,7 @@ struct RecycleRecord {
   std::uint64_t freed_bytes = 0;  // what was its own then, and its exit gave back
   // at its end
   std::uint64_t requests = 0;
+  std::uint64_t handed_over = 0;  // of its idle connections
   DrainOutcome drain{};
   Duration drained_for{};
 };

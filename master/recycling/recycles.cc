@@ -84,12 +84,13 @@ void Recycles::forget_abandoned(const Pool& pool) {
   });
 }
 
-std::optional<RecycleRecord> Recycles::gone(const Worker& worker, const Exit& exit, std::uint64_t requests,
+std::optional<RecycleRecord> Recycles::gone(const Worker& worker, const Exit& exit, const LastLook& seen,
                                             MonotonicTime now) {
   auto found = in_hand_.extract(worker.id);
   if (!found || !found.mapped().retired_at) return std::nullopt;  // it crashed before it was told to go
   RecycleRecord record = std::move(found.mapped().record);
-  record.requests = requests;
+  record.requests = seen.requests;
+  record.handed_over = seen.handed_over;
   record.drain = outcome(worker.state, exit);
   record.drained_for = now - *found.mapped().retired_at;
   return record;

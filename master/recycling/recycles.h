@@ -18,8 +18,11 @@ class Recycles {
                        MonotonicTime now);
   // A turn that ended without a RETIRE was no recycle: called after each step of the pool.
   void forget_abandoned(const Pool&);
+  struct LastLook {
+    std::uint64_t requests = 0, handed_over = 0;
+  };
   // None: it was not recycled.
-  std::optional<RecycleRecord> gone(const Worker&, const Exit&, std::uint64_t requests, MonotonicTime now);
+  std::optional<RecycleRecord> gone(const Worker&, const Exit&, const LastLook&, MonotonicTime now);
 
   bool in_hand(WorkerId id) const { return in_hand_.contains(id); }
   std::optional<Cause> cause(WorkerId) const;

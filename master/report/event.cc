@@ -99,7 +99,7 @@ void add_recycle(Json& line, const RecycleRecord& r, bool own_fleet) {
   line["fencing_token"] = r.gate.fencing_token;
   line["gated"] = r.gate.gated;
   line["replace"] = replace_name(r.order);
-  line["handed_over"] = 0;  // its connections are closed, not handed over
+  line["handed_over"] = r.handed_over;
   line["drain_outcome"] = name(r.drain);
   line["drain_seconds"] = seconds(r.drained_for);
 }

@@ -45,25 +45,50 @@ prometheus::MetricFamily gauge(const char* name, const char* help, double value)
   return one.family;
 }
 
-prometheus::MetricFamily refusals(const GateDescription& gate) {
-  prometheus::MetricFamily family{
-      "moult_gate_refusals_total", "Times that the budget said no.", prometheus::MetricType::Counter, {}};
-  for (std::size_t i = 0; i < gate.refusals.size(); ++i) {
+// One family of what others count.
+struct Counts {
+  prometheus::MetricFamily family;
+
+  Counts(const char* name, const char* help) : family{name, help, prometheus::MetricType::Counter, {}} {}
+  void add(std::uint64_t value, const char* label = nullptr, const std::string& of = "") {
     prometheus::ClientMetric metric;
-    metric.label.push_back({"reason", name(static_cast<Refusal>(i))});
-    metric.counter.value = static_cast<double>(gate.refusals[i]);
+    if (label) metric.label.push_back({label, of});
+    metric.counter.value = static_cast<double>(value);
     family.metric.push_back(std::move(metric));
   }
-  return family;
+};
+
+prometheus::MetricFamily count(const char* name, const char* help, std::uint64_t value) {
+  Counts one(name, help);
+  one.add(value);
+  return one.family;
 }
 
-prometheus::MetricFamily leases_lost(const GateDescription& gate) {
-  prometheus::ClientMetric metric;
-  metric.counter.value = static_cast<double>(gate.leases_lost);
-  return {"moult_gate_leases_lost_total",
-          "Leases that had ended while the worker was still being replaced.",
-          prometheus::MetricType::Counter,
-          {metric}};
+prometheus::MetricFamily refusals(const GateDescription& gate) {
+  Counts all("moult_gate_refusals_total", "Times that the budget said no.");
+  for (std::size_t i = 0; i < gate.refusals.size(); ++i)
+    all.add(gate.refusals[i], "reason", name(static_cast<Refusal>(i)));
+  return all.family;
+}
+
+void add_parking(std::vector<prometheus::MetricFamily>& all, const ParkingDescription& parking) {
+  const ParkingCounts& counts = parking.counts;
+  all.push_back(gauge("moult_connections_parked", "Client connections that no worker has, between two workers.",
+                      static_cast<double>(parking.held)));
+  all.push_back(gauge("moult_connections_calling", "Parked connections whose clients wait for a worker.",
+                      static_cast<double>(parking.callers)));
+  all.push_back(count("moult_connections_parked_total", "Idle connections that workers gave up.", counts.parked));
+  all.push_back(count("moult_connections_handed_over_total", "Those that another worker took.", counts.given));
+  all.push_back(count("moult_connections_declined_total", "Those that found no room, and were their worker's again.",
+                      counts.declined));
+  all.push_back(count("moult_connections_refused_total", "Those whose client spoke, and got 503: no worker served.",
+                      counts.refused));
+  Counts closed("moult_connections_parked_closed_total",
+                "Parked connections that ended: by their client, after --keep-alive, at a stop.");
+  closed.add(counts.closed_by_client, "why", "client");
+  closed.add(counts.timed_out, "why", "keep_alive");
+  closed.add(counts.closed_at_stop, "why", "stop");
+  all.push_back(closed.family);
 }
 
 prometheus::MetricFamily workers_by_state(const SupervisorDescription& pool) {
@@ -130,7 +155,7 @@ void Metrics::recycle_begun(const WorkerName&, const Recycle&, const Granted& gr
 
 std::vector<prometheus::MetricFamily> Metrics::collect(const SupervisorDescription& pool,
                                                        const RecyclingDescription& recycling,
-                                                       const GateDescription& gate) {
+                                                       const GateDescription& gate, const ParkingDescription& parking) {
   std::vector<prometheus::MetricFamily> all = registry_.Collect();
   Gauges info{"moult_info", "The version that runs."};
   info.add(1, "version", version_);
@@ -152,7 +177,9 @@ std::vector<prometheus::MetricFamily> Metrics::collect(const SupervisorDescripti
   all.push_back(gauge("moult_gate_owed", "Ungated replacements that the store has not yet been told of.",
                       static_cast<double>(gate.owed)));
   all.push_back(refusals(gate));
-  all.push_back(leases_lost(gate));
+  all.push_back(count("moult_gate_leases_lost_total",
+                      "Leases that had ended while the worker was still being replaced.", gate.leases_lost));
+  add_parking(all, parking);
   return all;
 }
 

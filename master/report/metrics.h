@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lease/gate_description.h"
+#include "master/connections/connection_keeper.h"
 #include "master/pool/supervisor.h"
 #include "master/recycling/memory_watch.h"
 namespace moult {
@@ -28,7 +29,7 @@ class Metrics : public WorkerObserver, public RecycleObserver {
   void recycle_begun(const WorkerName&, const Recycle&, const Granted&) override;
 
   std::vector<prometheus::MetricFamily> collect(const SupervisorDescription&, const RecyclingDescription&,
-                                                const GateDescription&);
+                                                const GateDescription&, const ParkingDescription&);
 
  private:
   prometheus::Counter& counter(const char* name, const char* help);

@@ -67,7 +67,7 @@ Result<void> Reporting::watch(ReportSources sources) {
   if (options_.admin_servers.empty()) return {};
   publisher_ = std::make_unique<SnapshotPublisher>(loop_, board_, [this] {
     Snapshot taken = take_snapshot();
-    taken.metrics = metrics_.collect(taken.pool, taken.recycling, taken.gate);
+    taken.metrics = metrics_.collect(taken.pool, taken.recycling, taken.gate, taken.parking);
     return taken;
   });
   supervisor.observe(*publisher_);
@@ -115,7 +115,8 @@ Snapshot Reporting::take_snapshot() const {
            .log_lines_dropped = log_->dropped() + passed_on_[0]->dropped() + passed_on_[1]->dropped(),
            .events_dropped = events_ ? events_->dropped() : 0},
           sources_->recycling(),
-          sources_->gate()};
+          sources_->gate(),
+          sources_->parking()};
 }
 
 std::string Reporting::status_document() const { return status_json(take_snapshot()); }

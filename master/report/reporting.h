@@ -33,6 +33,7 @@ struct ReportSources {
   Supervisor& supervisor;
   std::function<RecyclingDescription()> recycling;
   std::function<GateDescription()> gate;
+  std::function<ParkingDescription()> parking;
 };
 
 class Reporting {

@@ -2,7 +2,7 @@
 
 #include <utility>
 namespace moult {
-std::string status_json(const Snapshot& s) { return status_json(s.pool, s.facts, s.recycling, s.gate); }
+std::string status_json(const Snapshot& s) { return status_json(s.pool, s.facts, s.recycling, s.gate, s.parking); }
 
 void SnapshotBoard::hang_up(std::shared_ptr<const Snapshot> snapshot, MonotonicTime now) {
   {

@@ -27,6 +27,7 @@ struct Snapshot {
   StatusFacts facts;
   RecyclingDescription recycling = {};
   GateDescription gate = {};
+  ParkingDescription parking = {};
   std::vector<prometheus::MetricFamily> metrics = {};
 };
 std::string status_json(const Snapshot&);

@@ -69,6 +69,16 @@ Json gate_json(const GateDescription& gate) {
           {"trouble_seconds", gate.trouble.empty() ? Json(nullptr) : Json(seconds(gate.in_trouble))}};
 }
 
+Json parking_json(const ParkingDescription& parking) {
+  const ParkingCounts& counts = parking.counts;
+  return {{"held", parking.held},          {"callers", parking.callers},
+          {"offered", parking.offered},    {"most", parking.most},
+          {"parked", counts.parked},       {"handed_over", counts.given},
+          {"declined", counts.declined},   {"closed_by_client", counts.closed_by_client},
+          {"timed_out", counts.timed_out}, {"closed_at_stop", counts.closed_at_stop},
+          {"refused", counts.refused}};
+}
+
 Json lifetimes_json(const RecyclingDescription& recycling) {
   const bool any = recycling.lifetimes.samples > 0;
   return {{"samples", recycling.lifetimes.samples},
@@ -79,7 +89,7 @@ Json lifetimes_json(const RecyclingDescription& recycling) {
 }  // namespace
 
 std::string status_json(const SupervisorDescription& d, const StatusFacts& facts, const RecyclingDescription& recycling,
-                        const GateDescription& gate) {
+                        const GateDescription& gate, const ParkingDescription& parking) {
   Json json{{"version", facts.version},
             {"name", facts.name},
             {"pid", facts.pid},
@@ -99,6 +109,7 @@ std::string status_json(const SupervisorDescription& d, const StatusFacts& facts
   json["recycler"] = recycler_json(recycling);
   if (gate.kind) json["gate"] = gate_json(gate);
   json["lifetimes"] = lifetimes_json(recycling);
+  if (parking.most > 0) json["parking"] = parking_json(parking);
   json["boot_error"] = d.boot_error.empty() ? Json(nullptr) : Json(d.boot_error);
   json["log_lines_dropped"] = facts.log_lines_dropped;
   json["events_dropped"] = facts.events_dropped;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "lease/gate_description.h"
+#include "master/connections/connection_keeper.h"
 #include "master/pool/supervisor.h"
 #include "master/recycling/memory_watch.h"
 namespace moult {
@@ -21,5 +22,5 @@ struct StatusFacts {  // what the pool does not know
 
 // One line without a newline.
 std::string status_json(const SupervisorDescription&, const StatusFacts&, const RecyclingDescription& = {},
-                        const GateDescription& = {});
+                        const GateDescription& = {}, const ParkingDescription& = {});
 }  // namespace moult

@@ -28,6 +28,7 @@ const std::vector<std::string> usable{"bind",
                                       "chdir",
                                       "umask",
                                       "backlog",
+                                      "parking-max",
                                       "threads",
                                       "log-level",
                                       "access-logfile",
@@ -87,9 +88,8 @@ const std::vector<std::string> usable{"bind",
                                       "recycle-rate",
                                       "recycle-burst",
                                       "min-healthy"};
-const std::vector<std::string> later{"state-dir",   "parking-max", "linger-timeout", "idle",
-                                     "warmth",      "warm-for",    "spares",         "wake-timeout",
-                                     "idle-ignore", "on-sleep",    "on-wake",        "sidecar-bind"};
+const std::vector<std::string> later{"state-dir",    "linger-timeout", "idle",     "warmth",  "warm-for",    "spares",
+                                     "wake-timeout", "idle-ignore",    "on-sleep", "on-wake", "sidecar-bind"};
 
 TEST(Flags, KnowsEveryFlagOfTheDesign) {
   for (const auto& name : usable) {

@@ -34,12 +34,13 @@ TEST_F(RecyclesTest, TellsHowLongItWasOverWhenItWasToldToRetire) {
   begin(worker, at(0s));
   recycles.retiring(worker, 800, 90'000'000, at(3s));
   worker.state = WorkerState::retiring;
-  const auto record = recycles.gone(worker, Exit{.pid = 77, .status = 0}, 803, at(5s));
+  const auto record = recycles.gone(worker, Exit{.pid = 77, .status = 0}, {803, 12}, at(5s));
   ASSERT_TRUE(record);
   EXPECT_EQ(record->over_limit, 5s);
   EXPECT_EQ(record->over_hard, 0s) << "it never was";
   EXPECT_EQ(record->lifetime, 103s);
   EXPECT_EQ(record->requests, 803u);
+  EXPECT_EQ(record->handed_over, 12u);
   EXPECT_EQ(record->freed_bytes, 90'000'000u);
   EXPECT_EQ(record->drained_for, 2s);
   EXPECT_EQ(record->drain, DrainOutcome::clean);
@@ -50,18 +51,18 @@ TEST_F(RecyclesTest, TellsHowLongItWasOverWhenItWasToldToRetire) {
 TEST_F(RecyclesTest, TellsTheGapToTheBeginningOfTheOneBefore) {
   begin(worker, at(0s));
   recycles.retiring(worker, 1, 0, at(0s));
-  recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(1s));
+  recycles.gone(worker, Exit{.pid = 77, .status = 0}, {1}, at(1s));
   Worker next = serving(2);
   begin(next, at(120s));
   recycles.retiring(next, 1, 0, at(120s));
-  EXPECT_EQ(recycles.gone(next, Exit{.pid = 77, .status = 0}, 1, at(121s))->gap, 120s);
+  EXPECT_EQ(recycles.gone(next, Exit{.pid = 77, .status = 0}, {1}, at(121s))->gap, 120s);
 }
 
 TEST_F(RecyclesTest, ThatBecameUrgentIsToldAsItWasAtTheEnd) {
   begin(worker, at(0s));
   worker.decision = because(Cause::hard_limit, Urgency::hard_limit);
   recycles.retiring(worker, 1, 0, at(1s));
-  const auto record = recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(2s));
+  const auto record = recycles.gone(worker, Exit{.pid = 77, .status = 0}, {1}, at(2s));
   EXPECT_EQ(record->why.cause, Cause::hard_limit);
   EXPECT_EQ(record->over_hard, 50ms);
 }
@@ -71,7 +72,7 @@ TEST_F(RecyclesTest, WhoIsSeenOverItsHardLimitForTheFirstTimeIsOverItUntilItIsTo
   first_seen.evidence.over_limit = first_seen.evidence.over_hard = 0s;
   begin(worker, at(0s), first_seen);
   recycles.retiring(worker, 1, 0, at(5s));  // its successor booted
-  const auto record = recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(6s));
+  const auto record = recycles.gone(worker, Exit{.pid = 77, .status = 0}, {1}, at(6s));
   EXPECT_EQ(record->over_hard, 5s);
   EXPECT_EQ(record->over_limit, 5s);
 }
@@ -81,7 +82,7 @@ TEST_F(RecyclesTest, OfOneThatCountsNoRequestsNothingIsLearntOfLifetimes) {
     Worker each = serving(id);
     begin(each, at(id * 10s));
     EXPECT_EQ(recycles.retiring(each, std::nullopt, 0, at(id * 10s)), AlarmChange::none);
-    EXPECT_TRUE(recycles.gone(each, Exit{.pid = 77, .status = 0}, 0, at(id * 10s + 1s)));
+    EXPECT_TRUE(recycles.gone(each, Exit{.pid = 77, .status = 0}, {0}, at(id * 10s + 1s)));
   }
 }
 
@@ -89,7 +90,7 @@ TEST_F(RecyclesTest, ACommandThatEndsBySigtermEndedAsItWasTold) {
   begin(worker, at(0s));
   recycles.retiring(worker, std::nullopt, 0, at(0s));
   worker.state = WorkerState::retiring;
-  EXPECT_EQ(recycles.gone(worker, Exit{.pid = 77, .signal = 15}, 0, at(1s))->drain, DrainOutcome::clean);
+  EXPECT_EQ(recycles.gone(worker, Exit{.pid = 77, .signal = 15}, {0}, at(1s))->drain, DrainOutcome::clean);
 }
 
 TEST_F(RecyclesTest, TellsHowItWasEnded) {
@@ -100,7 +101,7 @@ TEST_F(RecyclesTest, TellsHowItWasEnded) {
     begin(each, at(0s));
     recycles.retiring(each, 1, 0, at(0s));
     each.state = state;
-    EXPECT_EQ(recycles.gone(each, Exit{.pid = 77, .status = 0}, 1, at(1s))->drain, outcome);
+    EXPECT_EQ(recycles.gone(each, Exit{.pid = 77, .status = 0}, {1}, at(1s))->drain, outcome);
   }
 }
 
@@ -111,7 +112,7 @@ TEST_F(RecyclesTest, TellsThatItCutRequestsOrWasKilledWhileItDrained) {
     begin(each, at(0s));
     recycles.retiring(each, 1, 0, at(0s));
     each.state = WorkerState::retiring;
-    EXPECT_EQ(recycles.gone(each, exit, 1, at(1s))->drain, drain);
+    EXPECT_EQ(recycles.gone(each, exit, {1}, at(1s))->drain, drain);
   }
 }
 
@@ -122,7 +123,7 @@ TEST_F(RecyclesTest, ThatEndedWithoutARetireWasNone) {
   recycles.forget_abandoned(pool);  // its turn is over
   EXPECT_FALSE(recycles.in_hand({1}));
   recycles.retiring(worker, 1, 0, at(9s));  // a scale-down, later
-  EXPECT_FALSE(recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(10s)));
+  EXPECT_FALSE(recycles.gone(worker, Exit{.pid = 77, .status = 0}, {1}, at(10s)));
 }
 
 TEST_F(RecyclesTest, WhoseTurnGoesOnIsNotForgotten) {
@@ -135,7 +136,7 @@ TEST_F(RecyclesTest, WhoseTurnGoesOnIsNotForgotten) {
 
 TEST_F(RecyclesTest, OfAWorkerThatCrashedBeforeItWasToldToGoIsNone) {
   begin(worker, at(0s));
-  EXPECT_FALSE(recycles.gone(worker, Exit{.pid = 77, .status = 0}, 1, at(1s)));
+  EXPECT_FALSE(recycles.gone(worker, Exit{.pid = 77, .status = 0}, {1}, at(1s)));
 }
 
 TEST_F(RecyclesTest, FireTheAlarmOnceWhenTenLivesWereShort) {

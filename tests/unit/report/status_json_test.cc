@@ -65,6 +65,32 @@ TEST(StatusJson, LeavesOutWhatThisInstanceDoesNotHave) {
   for (const char* key : {"gate", "parking", "linger", "idle", "schedule"}) EXPECT_FALSE(status.contains(key)) << key;
 }
 
+TEST(StatusJson, CountsConnectionsBetweenTwoWorkers) {
+  const ParkingDescription parking{.held = 7,
+                                   .callers = 2,
+                                   .offered = 1,
+                                   .most = 4096,
+                                   .counts = {.parked = 90,
+                                              .declined = 3,
+                                              .given = 60,
+                                              .closed_by_client = 9,
+                                              .timed_out = 8,
+                                              .closed_at_stop = 5,
+                                              .refused = 1}};
+  const json told = json::parse(status_json(serving_pool(), facts, {}, {}, parking)).at("parking");
+  EXPECT_EQ(told, json({{"held", 7},
+                        {"callers", 2},
+                        {"offered", 1},
+                        {"most", 4096},
+                        {"parked", 90},
+                        {"handed_over", 60},
+                        {"declined", 3},
+                        {"closed_by_client", 9},
+                        {"timed_out", 8},
+                        {"closed_at_stop", 5},
+                        {"refused", 1}}));
+}
+
 TEST(StatusJson, IsOneLineWhateverTheCauseHolds) {
   SupervisorDescription d = serving_pool();
   d.boot_error = "Traceback\n\xff";
