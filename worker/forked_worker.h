@@ -13,8 +13,8 @@
 #include "worker/request_counter.h"
 #include "worker/scoreboard_memory.h"
 namespace moult {
-// As many as the master parks at most (`--parking-max`).
-inline constexpr std::size_t max_connections_in_custody = 4096;
+// Connections that the master has not answered for: as the contract has it (docs/worker-contract.md).
+inline constexpr std::size_t max_connections_in_custody = 64;
 
 struct WorkerSettings {
   struct Listener {

@@ -84,7 +84,7 @@ class WorkerContext {
 
   // Passes a client's connection to the master. Only between two requests: nothing read, answered or buffered that the
   // next worker would miss; and stop reading first. From here on `fd` is the context's, until `held` or `declined`
-  // names the number returned. Zero: too many wait; `fd` stays the app's.
+  // names the number returned. Zero: too many wait, try again after one of these; `fd` stays the app's.
   virtual std::uint64_t hand_over(int fd) = 0;
   // Whether this worker takes connections from others: off at first, and off for good from `retire` on.
   virtual void take_connections(bool wanted) = 0;

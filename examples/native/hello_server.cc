@@ -25,6 +25,13 @@ std::uint64_t seconds_setting(const moult::WorkerContext& context, const char* n
   const double seconds = text != nullptr ? std::strtod(text, nullptr) : otherwise;
   return static_cast<std::uint64_t>(std::clamp(seconds, 0.0, 1e6) * 1e9);
 }
+// Between two requests, as far as this server knows.
+bool is_idle(const auto& connection) {
+  return !connection.request && connection.out.empty() && connection.in.empty() && !connection.closing;
+}
+// Calls come through a door of their own, and what the master declined once is not offered again.
+bool may_move(const auto& connection) { return connection.caller == Caller::visitor && !connection.declined; }
+
 // A request may have arrived that the loop has not seen yet.
 bool has_unread(int fd) {
   char byte;
@@ -51,9 +58,11 @@ HelloServer::~HelloServer() {
 
 int HelloServer::run() {
   accept_all(true);
-  context_.ready(moult::WorkerDrain::close);
+  context_.take_connections(true);
+  context_.ready(moult::WorkerDrain::handover);
   std::array<epoll_event, 64> events;
-  while (!master_gone_ && (!retiring_ || !connections_.empty()) && now_ns() < deadline_ns_) {
+  while (!master_gone_ && now_ns() < deadline_ns_) {
+    if (retiring_ && connections_.empty() && context_.unsettled() == 0) break;
     watch(context_.channel_fd(), static_cast<std::uint32_t>(context_.channel_events()), EPOLL_CTL_MOD);
     const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), wait_milliseconds());
     if (count < 0 && errno != EINTR) return 1;
@@ -87,13 +96,17 @@ void HelloServer::accept_from(int listener, Caller caller) {
     if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (fd < 0 && errno == EAGAIN) return;
     if (fd < 0) break;
-    Connection& connection = connections_[fd];
-    connection.fd = fd;
-    connection.caller = caller;
-    connection.close_at_ns = now_ns() + keep_alive_ns_;
-    watch(fd, EPOLLIN, EPOLL_CTL_ADD);
+    welcome(fd, caller);
   }
   accept_all(false);  // no room, or no descriptor: timers() tries again
+}
+
+void HelloServer::welcome(int fd, Caller caller) {
+  Connection& connection = connections_[fd];
+  connection.fd = fd;
+  connection.caller = caller;
+  connection.close_at_ns = now_ns() + keep_alive_ns_;
+  watch(fd, EPOLLIN, EPOLL_CTL_ADD);
 }
 
 void HelloServer::handle(const epoll_event& event) {
@@ -132,8 +145,8 @@ void HelloServer::advance(Connection& connection) {
       continue;
     }
     if (connection.request || !connection.keep_alive) end_request(connection);
-    const bool nothing_follows = connection.in.empty() && !has_unread(connection.fd);
-    if (!connection.keep_alive || (retiring_ && nothing_follows)) return close_gently(connection);
+    if (!connection.keep_alive) return close_gently(connection);
+    if (retiring_ && connection.in.empty() && !connection.declined) return leave(connection);
     auto next = take_request(connection.in);
     if (std::holds_alternative<Incomplete>(next)) return watch(connection.fd, EPOLLIN, EPOLL_CTL_MOD);
     if (const auto* bad = std::get_if<BadRequest>(&next)) {
@@ -149,7 +162,7 @@ void HelloServer::begin_request(Connection& connection, const HttpRequest& reque
   connection.request = context_.request_started(connection.caller);
   const Answer answer = handler_(request, context_);
   connection.status = answer.status;
-  connection.keep_alive = request.keep_alive && !retiring_;
+  connection.keep_alive = request.keep_alive && (!retiring_ || may_move(connection));
   connection.out = response(answer.status, answer.body, connection.keep_alive, request.method == "HEAD");
   if (answer.delay_ns == 0) return;
   connection.answer_at_ns = now_ns() + answer.delay_ns;
@@ -160,6 +173,32 @@ void HelloServer::end_request(Connection& connection) {
   if (connection.request) context_.request_finished(*connection.request, connection.status);
   connection.request.reset();
   connection.close_at_ns = now_ns() + keep_alive_ns_;
+}
+
+// This worker retires, and the connection is between two requests.
+void HelloServer::leave(Connection& connection) {
+  if (may_move(connection)) return hand_over(connection);
+  if (has_unread(connection.fd)) return watch(connection.fd, EPOLLIN, EPOLL_CTL_MOD);
+  close_gently(connection);
+}
+
+// What the client sends meanwhile stays in the socket, for whoever has it then.
+void HelloServer::hand_over(Connection& connection) {
+  const int fd = connection.fd;
+  watch(fd, 0, EPOLL_CTL_DEL);
+  const std::uint64_t number = context_.hand_over(fd);
+  if (number == 0) return watch(fd, EPOLLIN, EPOLL_CTL_ADD);  // too many wait: timers() tries again
+  given_[number] = std::move(connection);
+  connections_.erase(fd);
+}
+
+void HelloServer::take_back(std::uint64_t number) {
+  auto given = given_.extract(number);
+  if (given.empty()) return;
+  given.mapped().declined = true;
+  const int fd = given.mapped().fd;
+  connections_[fd] = std::move(given.mapped());
+  watch(fd, EPOLLIN, EPOLL_CTL_ADD);
 }
 
 void HelloServer::close_gently(Connection& connection) {
@@ -181,9 +220,9 @@ void HelloServer::timers() {
   if (!retiring_ && connections_.size() < max_connections) accept_all(true);
   std::vector<int> due;
   for (const auto& [fd, connection] : connections_) {
-    const bool idle = !connection.request && connection.out.empty();
-    if ((connection.answer_at_ns != 0 && connection.answer_at_ns <= now) || (idle && connection.close_at_ns <= now) ||
-        (idle && retiring_ && !connection.closing && connection.in.empty() && !has_unread(fd)))
+    const bool waits = !connection.request && connection.out.empty();
+    if ((connection.answer_at_ns != 0 && connection.answer_at_ns <= now) || (waits && connection.close_at_ns <= now) ||
+        (retiring_ && is_idle(connection) && !connection.declined))
       due.push_back(fd);
   }
   for (const int fd : due) {
@@ -193,6 +232,8 @@ void HelloServer::timers() {
       advance(connection);
     } else if (connection.closing) {
       close_now(fd);
+    } else if (retiring_ && is_idle(connection) && !connection.declined) {
+      leave(connection);
     } else {
       close_gently(connection);
     }
@@ -216,13 +257,17 @@ void HelloServer::hear_the_master() {
       case Kind::retire:
         retiring_ = true;
         deadline_ns_ = message.deadline_ns;
-        accept_all(false);  // idle connections are closed by timers()
+        accept_all(false);  // idle connections are handed over by timers()
+        context_.stopping();
+        break;
+      case Kind::held: given_.erase(message.connection); break;
+      case Kind::declined: take_back(message.connection); break;
+      case Kind::adopt:
+        ::fcntl(message.fd, F_SETFL, ::fcntl(message.fd, F_GETFL) | O_NONBLOCK);
+        welcome(message.fd, Caller::visitor);
         break;
       case Kind::master_gone: master_gone_ = true; break;
-      case Kind::held:
-      case Kind::declined:
-      case Kind::adopt:
-      case Kind::nothing: break;  // this server neither hands over nor takes connections
+      case Kind::nothing: break;
     }
   }
 }

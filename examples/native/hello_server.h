@@ -1,9 +1,12 @@
 #pragma once
 // A small HTTP server over epoll, as a worker of moult: it shows each duty of a worker once. One thread.
 //
-//   it retires   it stops accepting; idle connections are closed; those in the middle of a request get their answer,
-//   with
-//                `Connection: close`; then it ends (WorkerDrain::close)
+//   it retires   it stops accepting; each visitor's connection that is between two requests goes to the master, and
+//   from
+//                there to another worker (WorkerDrain::handover); those in the middle of a request get their answer
+//                first; it ends when it has none left. What the master declines is served here, and its next answer
+//                says `Connection: close`
+//   it adopts    what others gave up that way, as if it had just accepted it
 #include <sys/epoll.h>
 
 #include <cstdint>
@@ -41,7 +44,7 @@ class HelloServer {
     std::optional<moult::WorkerContext::Request> request;  // in flight
     int status = 0;                                        // of its answer
     std::uint64_t answer_at_ns = 0;                        // zero: not waiting to answer
-    bool keep_alive = true, closing = false;
+    bool keep_alive = true, closing = false, declined = false;
     std::uint64_t close_at_ns = UINT64_MAX;  // keep-alive or linger ends
   };
   void watch(int fd, std::uint32_t events, int operation);
@@ -52,6 +55,10 @@ class HelloServer {
   void advance(Connection&);
   void begin_request(Connection&, const HttpRequest&);
   void end_request(Connection&);
+  void leave(Connection&);
+  void hand_over(Connection&);
+  void take_back(std::uint64_t number);
+  void welcome(int fd, moult::WorkerContext::Caller);
   void close_gently(Connection&);
   void close_now(int fd);
   void timers();
@@ -64,6 +71,7 @@ class HelloServer {
   std::uint64_t keep_alive_ns_, heartbeat_ns_;
   std::map<int, moult::WorkerContext::Caller> listeners_;
   std::map<int, Connection> connections_;
+  std::map<std::uint64_t, Connection> given_;  // whose descriptors the context has, until the master answers
   bool accepting_ = false, retiring_ = false, master_gone_ = false;
   std::uint64_t deadline_ns_ = UINT64_MAX;
 };

@@ -177,11 +177,6 @@ TEST_F(WorkerOverAChannel, GivesEveryUnacknowledgedConnectionBackWhenTheMasterIs
 }
 
 TEST_F(WorkerOverAChannel, TakesACustodyFullOfConnectionsAndNotOneMore) {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_max < 2 * max_connections_in_custody) GTEST_SKIP() << "needs RLIMIT_NOFILE of 8192";
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
   const Client client;
   for (std::size_t i = 0; i < max_connections_in_custody; ++i)
     ASSERT_NE(worker.hand_over(::dup(client.connection.get())), 0u);

@@ -57,6 +57,10 @@ class Client {
     if (!body.empty() && ::recv(socket_.get(), body.data(), body.size(), MSG_WAITALL) != ssize(body)) return "(short)";
     return head + body;
   }
+  bool hears(const std::string& text) {
+    std::string heard(text.size(), '\0');
+    return ::recv(socket_.get(), heard.data(), heard.size(), MSG_WAITALL) == ssize(text) && heard == text;
+  }
   bool ended() {
     char byte = 0;
     return ::recv(socket_.get(), &byte, 1, 0) == 0;
@@ -87,13 +91,14 @@ struct NativeExample : testing::Test {
     for (int look = 0; look < 10'000 && (*this)[field] != value; ++look) ::poll(nullptr, 0, 1);
     EXPECT_EQ((*this)[field], value);
   }
+  void say(const Message& message) { ASSERT_TRUE(worker.channel.send(message)); }
   void retire(std::uint64_t deadline_usec = usec_in_ten_seconds()) {
     ASSERT_TRUE(worker.channel.send(Message{{"RETIRE", "1"}}.add("DEADLINE_USEC", deadline_usec)));
   }
 };
 
 TEST_F(NativeExample, ServesManyRequestsOnOneConnectionAndCountsThem) {
-  EXPECT_EQ(ready, (Message{{"READY", "1"}, {"DRAIN", "close"}}));
+  EXPECT_EQ(ready, (Message{{"READY", "1"}, {"DRAIN", "handover"}}));
   Client client(door);
   client.get("/");
   EXPECT_EQ(client.answer(), "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\nhello\n");
@@ -147,7 +152,7 @@ TEST_F(NativeExample, CountsWhatComesThroughTheInternalDoorAsACall) {
   EXPECT_EQ((*this)[ScoreboardField::last_visitor_activity_ns], 0u);
 }
 
-TEST_F(NativeExample, AnswersWhatIsInFlightWhenItRetiresAndClosesTheIdle) {
+TEST_F(NativeExample, HandsOverTheIdleWhenItRetiresAndTheBusyWhenTheyAreAnswered) {
   Client idle(door), busy(door);
   idle.get("/");
   EXPECT_THAT(idle.answer(), Not(HasSubstr("Connection: close")));
@@ -155,23 +160,75 @@ TEST_F(NativeExample, AnswersWhatIsInFlightWhenItRetiresAndClosesTheIdle) {
   expect_soon(ScoreboardField::requests_started, 2);
   EXPECT_GT((*this)[ScoreboardField::oldest_plain_request_ns], 0u);
   retire();
-  EXPECT_TRUE(idle.ended());
-  EXPECT_THAT(busy.answer(), EndsWith("hello\n"));
-  EXPECT_TRUE(busy.ended());
+  EXPECT_TRUE(next_message(worker.channel).has("STOPPING"));
+  const Received first = next_received(worker.channel);
+  EXPECT_EQ(first.message->find("FDSTORE"), "1");
+  ASSERT_EQ(first.fds.size(), 1u);
+  const std::string busy_heard = busy.answer();
+  EXPECT_THAT(busy_heard, EndsWith("hello\n"));
+  EXPECT_THAT(busy_heard, Not(HasSubstr("Connection: close")));
+  const Received second = next_received(worker.channel);
+  EXPECT_EQ(second.message->find("FDSTORE"), "2");
+  say(Message{{"HELD", "1"}});
+  say(Message{{"HELD", "2"}});
   EXPECT_EQ(worker.exit_status(), 0);
   EXPECT_EQ((*this)[ScoreboardField::requests_finished], 2u);
   EXPECT_EQ((*this)[ScoreboardField::oldest_plain_request_ns], 0u);
+  EXPECT_EQ(::send(first.fds[0].get(), "from the next", 13, 0), 13) << "the connection lives on";
+  EXPECT_TRUE(idle.hears("from the next"));
 }
 
-TEST_F(NativeExample, SaysThatItClosesToThoseWhoSpeakWhileItRetires) {
+TEST_F(NativeExample, LeavesToTheNextWorkerWhatItHasNotRead) {
   Client busy(door);
   busy.get("/slow");
   expect_soon(ScoreboardField::requests_started, 1);
   busy.get("/");  // pipelined: it waits behind the slow one, in the kernel
   retire();
+  EXPECT_TRUE(next_message(worker.channel).has("STOPPING"));
   EXPECT_THAT(busy.answer(), Not(HasSubstr("Connection: close"))) << "another answer follows";
-  EXPECT_THAT(busy.answer(), HasSubstr("Connection: close"));
-  EXPECT_TRUE(busy.ended());
+  const Received given = next_received(worker.channel);
+  ASSERT_EQ(given.fds.size(), 1u);
+  PlayingWorker second = PlayingWorker::born(server, 2, 5);
+  EXPECT_TRUE(next_message(second.channel).has("READY"));
+  const int fd = given.fds[0].get();
+  ASSERT_TRUE(second.channel.send(Message{{"ADOPT", "77"}}, {&fd, 1}));
+  EXPECT_EQ(next_message(second.channel), (Message{{"ADOPTED", "77"}}));
+  EXPECT_THAT(busy.answer(), EndsWith("hello\n"));
+}
+
+TEST_F(NativeExample, ServesOnWhatTheMasterDeclinesAndSaysThatItCloses) {
+  Client idle(door);
+  idle.get("/");
+  idle.answer();
+  retire();
+  EXPECT_TRUE(next_message(worker.channel).has("STOPPING"));
+  EXPECT_TRUE(next_message(worker.channel).has("FDSTORE"));
+  say(Message{{"DECLINED", "1"}});
+  idle.get("/");
+  EXPECT_THAT(idle.answer(), HasSubstr("Connection: close"));
+  EXPECT_TRUE(idle.ended());
+  EXPECT_EQ(worker.exit_status(), 0);
+}
+
+TEST_F(NativeExample, DeclinesWhatIsOfferedOnceItRetires) {
+  Client busy(door), other(door);
+  busy.get("/slow");
+  expect_soon(ScoreboardField::requests_started, 1);
+  retire();
+  EXPECT_TRUE(next_message(worker.channel).has("STOPPING"));
+  const Received given = next_received(worker.channel);  // the other one, which is idle
+  ASSERT_EQ(given.fds.size(), 1u);
+  const int fd = given.fds[0].get();
+  ASSERT_TRUE(worker.channel.send(Message{{"ADOPT", "77"}}, {&fd, 1}));
+  EXPECT_EQ(next_message(worker.channel), (Message{{"DECLINED", "77"}}));
+}
+
+TEST_F(NativeExample, ClosesAnIdleCallWhenItRetires) {
+  Client call(internal);
+  call.get("/");
+  call.answer();
+  retire();
+  EXPECT_TRUE(call.ended());
   EXPECT_EQ(worker.exit_status(), 0);
 }
 

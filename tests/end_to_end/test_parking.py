@@ -1,0 +1,214 @@
+"""Idle connections outlive their worker: they wait in the master and are served by another. Shown with the native
+example, whose workers hand over and adopt."""
+import http.client
+import os
+import random
+import signal
+import threading
+import time
+from typing import List
+
+import pytest
+
+from events import Events
+from harness import BINARY, ROOT, connection, wait_until
+from recycling import UNHURRIED
+
+LIBRARY = os.path.join(os.path.dirname(os.path.dirname(BINARY)), "examples/native/libnative-example.so")
+needs_the_example = pytest.mark.skipif(not os.path.exists(LIBRARY), reason=f"{LIBRARY} is not built")
+
+
+class KeptAlive:
+    """One connection, never opened again by itself. It does not look whether it was closed before it speaks."""
+
+    def __init__(self, address) -> None:
+        self.client = connection(address)
+        self.client.connect()
+        self.client.auto_open = 0
+        self.closes = False  # as the last answer said
+
+    def ask(self) -> int:
+        """The pid of whoever answers."""
+        self.send()
+        return self.answer()
+
+    def send(self) -> None:
+        self.client.request("GET", "/pid")
+
+    def answer(self) -> int:
+        response = self.client.getresponse()
+        text = response.read().decode()
+        assert response.status == 200, (response.status, text)
+        self.closes = response.will_close
+        return int(text)
+
+    def end(self) -> bytes:
+        """What still comes until the other side closes; an exception if it resets."""
+        return self.client.sock.recv(1000)
+
+
+def example(start, *flags: str, **more):
+    return start("--app", f"native:{LIBRARY}", *flags, chdir=ROOT, **more)
+
+
+def idle_clients(moult, count: int) -> List[KeptAlive]:
+    clients = [KeptAlive(moult.address) for _ in range(count)]
+    for client in clients:
+        client.ask()
+    return clients
+
+
+def parking(moult) -> dict:
+    return moult.status()["parking"]
+
+
+def replace(moult, pid: int) -> int:
+    """A reload of the only worker, to the end of the old one. The pid of the new one."""
+    assert moult.client("reload", "--wait").returncode == 0
+    moult.wait_for(lambda: pid not in [w["pid"] for w in moult.status().get("workers", [])], "the old worker is gone")
+    return moult.wait_serving(1)[0]
+
+
+@needs_the_example
+def test_idle_connections_live_on_in_the_next_worker(start):
+    moult = example(start)
+    old = moult.wait_serving(1)[0]
+    clients = idle_clients(moult, 50)
+    new = replace(moult, old)
+    assert parking(moult)["held"] == 50
+    assert [client.ask() for client in clients] == [new] * 50
+    assert not any(client.closes for client in clients)
+    wait_until(lambda: parking(moult)["handed_over"] == 50, "all are acknowledged")
+    assert parking(moult)["held"] == 0
+    assert [client.ask() for client in clients] == [new] * 50, "and stay there"
+
+
+@needs_the_example
+def test_one_that_never_spoke_lives_on_as_well(start):
+    moult = example(start)
+    old = moult.wait_serving(1)[0]
+    silent = KeptAlive(moult.address)
+    moult.wait_for(lambda: moult.workers()[0]["open_connections"] == 1, "it is accepted")
+    new = replace(moult, old)
+    assert silent.ask() == new
+
+
+@needs_the_example
+def test_a_recycle_and_the_metrics_count_what_was_handed_over(start, scratch, free_port):
+    events, admin = Events(scratch / "moult.jsonl"), free_port()
+    moult = example(start, *events.flags, *UNHURRIED, "--admin", f"127.0.0.1:{admin}")
+    moult.wait_serving(1)
+    clients = idle_clients(moult, 3)
+    assert moult.client("recycle").returncode == 0
+    recycled = moult.wait_for(lambda: events.all("worker_recycled"), "the recycle is over")
+    assert [each["handed_over"] for each in recycled] == [3]
+    assert [each["drain_outcome"] for each in recycled] == ["clean"]
+    clients[0].ask()
+    clients[1].client.close()
+
+    def metrics() -> List[str]:
+        client = http.client.HTTPConnection("127.0.0.1", admin)
+        client.request("GET", "/metrics")
+        return client.getresponse().read().decode().splitlines()
+    for line in ("moult_connections_parked_total 3", "moult_connections_handed_over_total 1",
+                 "moult_connections_parked 1", 'moult_connections_parked_closed_total{why="client"} 1'):
+        wait_until(lambda: line in metrics(), line, 10)
+
+
+@needs_the_example
+def test_what_finds_no_room_is_served_to_its_next_answer_which_says_close(start):
+    moult = example(start, "--parking-max", "2")
+    old = moult.wait_serving(1)[0]
+    clients = idle_clients(moult, 5)
+    assert moult.client("reload", "--wait").returncode == 0
+    moult.wait_for(lambda: parking(moult)["declined"] == 3, "three are declined")
+    assert parking(moult)["held"] == 2
+    answered_by_old = [client.ask() == old for client in clients]
+    assert sorted(answered_by_old) == [False, False, True, True, True]
+    assert [client.closes for client in clients] == answered_by_old
+    moult.wait_serving(1)
+
+
+@needs_the_example
+def test_few_descriptors_park_few_connections_and_lose_none(start):
+    moult = example(start, wrapper=["prlimit", "--nofile=64:64"])
+    old = moult.wait_serving(1)[0]
+    clients = idle_clients(moult, 12)
+    assert moult.client("reload", "--wait").returncode == 0
+    moult.wait_for(lambda: parking(moult)["parked"] + parking(moult)["declined"] == 12, "all are given up")
+    assert parking(moult)["held"] == parking(moult)["most"] == 8
+    by_old = [client.ask() == old for client in clients]
+    assert by_old.count(True) == 4
+    assert [client.closes for client in clients] == by_old
+    moult.wait_serving(1)
+
+
+@needs_the_example
+def test_what_a_killed_worker_had_not_acknowledged_is_answered_by_the_next(start):
+    moult = example(start)
+    old = moult.wait_serving(1)[0]
+    client = idle_clients(moult, 1)[0]
+    stuck = replace(moult, old)
+    os.kill(stuck, signal.SIGSTOP)
+    client.send()
+    moult.wait_for(lambda: parking(moult)["offered"] == 1, "it is offered to one that does not answer")
+    os.kill(stuck, signal.SIGKILL)
+    assert client.answer() == moult.wait_serving(1)[0] != stuck
+
+
+@needs_the_example
+def test_a_stop_is_not_held_up_by_idle_connections(start):
+    moult = example(start, "-w", "2")
+    moult.wait_serving(2)
+    clients = idle_clients(moult, 20)
+    began = time.monotonic()
+    assert moult.stop() == 0
+    assert time.monotonic() - began < 15, "--graceful-timeout is 30 s"
+    assert [client.end() for client in clients] == [b""] * 20
+
+
+@needs_the_example
+def test_a_worker_that_is_not_replaced_leaves_its_connections_to_the_others(start):
+    moult = example(start, "-w", "2")
+    moult.wait_serving(2)
+    clients = idle_clients(moult, 20)
+    assert moult.client("scale", "1").returncode == 0
+    left = moult.wait_serving(1)[0]
+    assert [client.ask() for client in clients] == [left] * 20
+
+
+@needs_the_example
+def test_clients_that_never_look_before_they_speak_meet_no_failure(start):
+    moult = example(start, "-w", "2", *UNHURRIED)
+    moult.wait_serving(2)
+    ending, failures, answers = threading.Event(), [], []
+
+    def talk(seed: int) -> None:
+        thinks, client = random.Random(seed), KeptAlive(moult.address)
+        while not ending.is_set():
+            try:
+                client.ask()
+                answers.append(client.closes)
+            except (OSError, http.client.HTTPException, AssertionError) as error:
+                failures.append(repr(error))
+                return
+            time.sleep(thinks.uniform(0.001, 0.02))
+    threads = [threading.Thread(target=talk, args=(seed,), daemon=True) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for _ in range(10):
+        before = set(moult.wait_serving(2))
+        assert moult.client("recycle").returncode == 0
+        moult.wait_for(lambda: not before & {w["pid"] for w in moult.status().get("workers", [])}, "both are replaced")
+    ending.set()
+    for thread in threads:
+        thread.join(60)
+    assert not failures
+    assert not any(answers), "nobody was told to close"
+    assert parking(moult)["handed_over"] >= 10
+
+
+def test_a_command_has_no_parking(start):
+    moult = start("--ready-delay", "100ms", "--", "sleep", "1000", bind=False)
+    moult.wait_serving(1)
+    assert "parking" not in moult.status()
