@@ -121,7 +121,9 @@ WorkerMessage ForkedWorker::understand(Received& received) {
     takes_connections_ = false;
     const auto deadline_usec = message.find_number<std::uint64_t>("DEADLINE_USEC");
     const bool has_one = deadline_usec && *deadline_usec < UINT64_MAX / 1000;
-    return {.kind = WorkerMessage::Kind::retire, .deadline_ns = has_one ? *deadline_usec * 1000 : UINT64_MAX};
+    return {.kind = WorkerMessage::Kind::retire,
+            .deadline_ns = has_one ? *deadline_usec * 1000 : UINT64_MAX,
+            .parking = message.find("PARKING") != "0"};
   }
   if (const auto id = message.find_number<std::uint64_t>("HELD"); id && custody_.acknowledged({*id}))
     return {.kind = WorkerMessage::Kind::held, .connection = *id};

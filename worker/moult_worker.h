@@ -41,6 +41,9 @@ struct WorkerMessage {
   std::uint64_t deadline_ns = UINT64_MAX;  // CLOCK_MONOTONIC; the greatest value: no deadline
   std::uint64_t connection = 0;            // what hand_over() returned
   int fd = -1;
+  // Of `retire`: whether the master parks connections for other workers. If not, nobody will serve what this one gives
+  // up: answer what comes, with `Connection: close`, and close the idle.
+  bool parking = true;
 };
 
 class WorkerContext {

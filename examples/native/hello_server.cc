@@ -29,8 +29,6 @@ std::uint64_t seconds_setting(const moult::WorkerContext& context, const char* n
 bool is_idle(const auto& connection) {
   return !connection.request && connection.out.empty() && connection.in.empty() && !connection.closing;
 }
-// Calls come through a door of their own, and what the master declined once is not offered again.
-bool may_move(const auto& connection) { return connection.caller == Caller::visitor && !connection.declined; }
 
 // A request may have arrived that the loop has not seen yet.
 bool has_unread(int fd) {
@@ -146,7 +144,7 @@ void HelloServer::advance(Connection& connection) {
     }
     if (connection.request || !connection.keep_alive) end_request(connection);
     if (!connection.keep_alive) return close_gently(connection);
-    if (retiring_ && connection.in.empty() && !connection.declined) return leave(connection);
+    if (retiring_ && connection.in.empty() && !stays(connection)) return leave(connection);
     auto next = take_request(connection.in);
     if (std::holds_alternative<Incomplete>(next)) return watch(connection.fd, EPOLLIN, EPOLL_CTL_MOD);
     if (const auto* bad = std::get_if<BadRequest>(&next)) {
@@ -160,6 +158,7 @@ void HelloServer::advance(Connection& connection) {
 
 void HelloServer::begin_request(Connection& connection, const HttpRequest& request) {
   connection.request = context_.request_started(connection.caller);
+  connection.has_asked = true;
   const Answer answer = handler_(request, context_);
   connection.status = answer.status;
   connection.keep_alive = request.keep_alive && (!retiring_ || may_move(connection));
@@ -173,6 +172,17 @@ void HelloServer::end_request(Connection& connection) {
   if (connection.request) context_.request_finished(*connection.request, connection.status);
   connection.request.reset();
   connection.close_at_ns = now_ns() + keep_alive_ns_;
+}
+
+// Calls come through a door of their own, and what the master declined once is not offered again.
+bool HelloServer::may_move(const Connection& connection) const {
+  return parking_ && connection.caller == Caller::visitor && !connection.declined;
+}
+
+// Though this worker retires and the connection is idle: what was declined has an answer to come that says that it
+// closes, and what nobody else will serve may have its first request on its way.
+bool HelloServer::stays(const Connection& connection) const {
+  return connection.declined || (!may_move(connection) && !connection.has_asked && now_ns() < fresh_until_ns_);
 }
 
 // This worker retires, and the connection is between two requests.
@@ -222,7 +232,7 @@ void HelloServer::timers() {
   for (const auto& [fd, connection] : connections_) {
     const bool waits = !connection.request && connection.out.empty();
     if ((connection.answer_at_ns != 0 && connection.answer_at_ns <= now) || (waits && connection.close_at_ns <= now) ||
-        (retiring_ && is_idle(connection) && !connection.declined))
+        (retiring_ && is_idle(connection) && !stays(connection)))
       due.push_back(fd);
   }
   for (const int fd : due) {
@@ -232,7 +242,7 @@ void HelloServer::timers() {
       advance(connection);
     } else if (connection.closing) {
       close_now(fd);
-    } else if (retiring_ && is_idle(connection) && !connection.declined) {
+    } else if (retiring_ && is_idle(connection) && !stays(connection)) {
       leave(connection);
     } else {
       close_gently(connection);
@@ -243,6 +253,7 @@ void HelloServer::timers() {
 int HelloServer::wait_milliseconds() const {
   const std::uint64_t now = now_ns();
   std::uint64_t until = std::min(now + heartbeat_ns_, deadline_ns_);
+  if (fresh_until_ns_ > now) until = std::min(until, fresh_until_ns_);
   for (const auto& [fd, connection] : connections_) {
     if (connection.answer_at_ns != 0) until = std::min(until, connection.answer_at_ns);
     if (!connection.request) until = std::min(until, connection.close_at_ns);
@@ -250,16 +261,26 @@ int HelloServer::wait_milliseconds() const {
   return until <= now ? 0 : static_cast<int>((until - now) / 1'000'000 + 1);
 }
 
+// What is idle is handed over, or closed, by timers().
+void HelloServer::retire(const moult::WorkerMessage& order) {
+  retiring_ = true;
+  parking_ = order.parking;
+  deadline_ns_ = order.deadline_ns;
+  fresh_until_ns_ = now_ns() + fresh_ns;
+  const auto doors = listeners_;
+  if (accepting_ && !parking_)  // nobody else accepts: who waits there would be reset
+    for (const auto& [fd, caller] : doors) accept_from(fd, caller);
+  accept_all(false);
+  for (const auto& [fd, caller] : doors) ::close(fd);  // ours alone: other workers have their own
+  listeners_.clear();
+  context_.stopping();
+}
+
 void HelloServer::hear_the_master() {
   using Kind = moult::WorkerMessage::Kind;
   for (auto message = context_.next_message(); message.kind != Kind::nothing; message = context_.next_message()) {
     switch (message.kind) {
-      case Kind::retire:
-        retiring_ = true;
-        deadline_ns_ = message.deadline_ns;
-        accept_all(false);  // idle connections are handed over by timers()
-        context_.stopping();
-        break;
+      case Kind::retire: retire(message); break;
       case Kind::held: given_.erase(message.connection); break;
       case Kind::declined: take_back(message.connection); break;
       case Kind::adopt:

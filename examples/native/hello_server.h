@@ -1,12 +1,14 @@
 #pragma once
 // A small HTTP server over epoll, as a worker of moult: it shows each duty of a worker once. One thread.
 //
-//   it retires   it stops accepting; each visitor's connection that is between two requests goes to the master, and
-//   from
-//                there to another worker (WorkerDrain::handover); those in the middle of a request get their answer
-//                first; it ends when it has none left. What the master declines is served here, and its next answer
-//                says `Connection: close`
-//   it adopts    what others gave up that way, as if it had just accepted it
+//   it retires: it stops accepting; each visitor's connection that is between two requests goes to the master, and from
+//   there to another worker (WorkerDrain::handover); those in the middle of a request get their answer first; it ends
+//   when it has none left. What the master declines is served here, and its next answer says `Connection: close`.
+//
+//   it is the last one: nobody will serve what it gives up. It accepts what waits at its doors, and closes them; each
+//   answer says `Connection: close`; who is idle is closed, but not before a first request had time to come.
+//
+//   it adopts what others gave up, as if it had just accepted it.
 #include <sys/epoll.h>
 
 #include <cstdint>
@@ -20,6 +22,7 @@
 namespace example {
 inline constexpr std::size_t max_connections = 10'000;
 inline constexpr std::uint64_t linger_ns = 2'000'000'000;  // how long a closing one may still send what nobody reads
+inline constexpr std::uint64_t fresh_ns = 1'000'000'000;   // how long a first request may be on its way
 
 struct Answer {
   int status;
@@ -44,7 +47,7 @@ class HelloServer {
     std::optional<moult::WorkerContext::Request> request;  // in flight
     int status = 0;                                        // of its answer
     std::uint64_t answer_at_ns = 0;                        // zero: not waiting to answer
-    bool keep_alive = true, closing = false, declined = false;
+    bool keep_alive = true, closing = false, declined = false, has_asked = false;
     std::uint64_t close_at_ns = UINT64_MAX;  // keep-alive or linger ends
   };
   void watch(int fd, std::uint32_t events, int operation);
@@ -55,6 +58,9 @@ class HelloServer {
   void advance(Connection&);
   void begin_request(Connection&, const HttpRequest&);
   void end_request(Connection&);
+  void retire(const moult::WorkerMessage&);
+  bool may_move(const Connection&) const;
+  bool stays(const Connection&) const;
   void leave(Connection&);
   void hand_over(Connection&);
   void take_back(std::uint64_t number);
@@ -72,7 +78,7 @@ class HelloServer {
   std::map<int, moult::WorkerContext::Caller> listeners_;
   std::map<int, Connection> connections_;
   std::map<std::uint64_t, Connection> given_;  // whose descriptors the context has, until the master answers
-  bool accepting_ = false, retiring_ = false, master_gone_ = false;
-  std::uint64_t deadline_ns_ = UINT64_MAX;
+  bool accepting_ = false, retiring_ = false, parking_ = true, master_gone_ = false;
+  std::uint64_t deadline_ns_ = UINT64_MAX, fresh_until_ns_ = 0;
 };
 }  // namespace example

@@ -50,7 +50,10 @@ ConnectionKeeper::ConnectionKeeper(uv_loop_t* loop, const ParkingPolicy& policy,
       machine_(loop, Parking{}, policy_, [this](const ParkingAction& action) { perform(action); }) {}
 
 ConnectionEvents ConnectionKeeper::events() {
-  return {.stored = [this](WorkerId from, std::uint64_t as, UniqueFd fd) { stored(from, as, std::move(fd)); },
+  decltype(ConnectionEvents::stored) hear_stored;
+  if (policy_.most > 0)
+    hear_stored = [this](WorkerId from, std::uint64_t as, UniqueFd fd) { stored(from, as, std::move(fd)); };
+  return {.stored = std::move(hear_stored),
           .adopted =
               [this](WorkerId by, ConnectionId id) {
                 machine_.post(AdoptedBy{id, by});

@@ -34,7 +34,8 @@ class ConnectionKeeper final : public WorkerObserver {
   ConnectionKeeper(const ConnectionKeeper&) = delete;
   ConnectionKeeper& operator=(const ConnectionKeeper&) = delete;
 
-  ConnectionEvents events();  // for the links of all workers; not called after our end
+  // For the links of all workers; not called after our end. Without room for any, nobody hears of what they store.
+  ConnectionEvents events();
   // Nobody will serve any more. `done` is called, maybe from inside, when no connection is left: at the latest after
   // Refusals::linger.
   void finish(std::function<void()> done);

@@ -152,10 +152,12 @@ bool ChannelLink::tell(Message message) {
 
 void ChannelLink::go() { tell({{"GO", "1"}}); }
 
-void ChannelLink::retire(MonotonicTime deadline) {
+void ChannelLink::retire(MonotonicTime deadline, Adopters adopters) {
   if (!process_) return give_up();
   const auto at = std::chrono::duration_cast<std::chrono::microseconds>(deadline.time_since_epoch()).count();
-  if (!tell({{"RETIRE", "1"}, {"DEADLINE_USEC", std::to_string(at)}})) signal(SIGTERM);
+  Message order{{"RETIRE", "1"}, {"DEADLINE_USEC", std::to_string(at)}};
+  if (adopters == Adopters::none) order.add("PARKING", "0");
+  if (!tell(std::move(order))) signal(SIGTERM);
 }
 
 void ChannelLink::signal(int signal_number) {

@@ -49,7 +49,7 @@ class ChannelLink final : public WorkerLink {
   void read_hello();   // if it is still awaited
 
   void go() override;
-  void retire(MonotonicTime deadline) override;
+  void retire(MonotonicTime deadline, Adopters) override;
   void signal(int signal_number) override;
   void reopen_logs() override;
   pid_t pid() const override { return pid_; }

@@ -52,7 +52,7 @@ void NotifyLink::be_ready() {
   if (events_.ready) events_.ready(id_, Drain::own);
 }
 
-void NotifyLink::retire(MonotonicTime) { signal(SIGTERM); }
+void NotifyLink::retire(MonotonicTime, Adopters) { signal(SIGTERM); }
 
 void NotifyLink::signal(int signal_number) {
   if (process_) process_->signal(signal_number);

@@ -35,7 +35,7 @@ class NotifyLink final : public WorkerLink {
   void heard(const Message&);
 
   void go() override {}  // it was never parked
-  void retire(MonotonicTime deadline) override;
+  void retire(MonotonicTime deadline, Adopters) override;
   void signal(int signal_number) override;
   void reopen_logs() override {}  // most programs die of SIGUSR1
   pid_t pid() const override { return pid_; }

@@ -43,6 +43,20 @@ bool another_serves(const Pool& pool, unsigned slot) {
   });
 }
 
+// While a stop drains, its heir serves on, and while the app sleeps there will be a wake.
+bool others_follow(const Pool& pool) {
+  switch (pool.goal.mode) {
+    case Mode::serve:
+    case Mode::sleep:
+    case Mode::delay:
+    case Mode::draining: return true;
+    case Mode::last:
+    case Mode::quick:
+    case Mode::finished: break;
+  }
+  return false;
+}
+
 Rank recycle_rank(const Worker& w) {
   const auto* recycle = std::get_if<Recycle>(&w.decision);
   if (!recycle) return Rank::none;

@@ -8,6 +8,7 @@ bool forkable(const Pool&, Generation);
 bool launchable(const Pool&, Generation);         // forkable, or one of its spares waits
 Generation refill_generation(const Pool&);        // what an empty slot gets
 bool another_serves(const Pool&, unsigned slot);  // another wanted slot
+bool others_follow(const Pool&);                  // who retires now is not the last one that serves
 Rank recycle_rank(const Worker&);                 // none: it is not to go
 Worker* find(Pool&, WorkerId);
 const Worker* find(const Pool&, WorkerId);

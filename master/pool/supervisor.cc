@@ -217,7 +217,8 @@ void Supervisor::retire(const SendRetire& order) {
   const Worker* worker = find(pool_.state(), order.id);
   WorkerLink* to = link(order.id);  // none: it died in this very step
   if (!worker || !to) return;
-  to->retire(order.deadline);
+  const bool parks = connections_.stored && others_follow(pool_.state());
+  to->retire(order.deadline, parks ? Adopters::some : Adopters::none);
   tell([&](WorkerObserver& o) { o.worker_retiring(*worker, to->pid()); });
 }
 

@@ -74,7 +74,8 @@ class Supervisor {
   using Admission = std::function<Result<void>(const Worker&, pid_t, Trial)>;
   void on_admission(Admission admission) { admission_ = std::move(admission); }
 
-  // Who hears of the client connections that workers pass; without one they keep their own. Set before start().
+  // Who hears of the client connections that workers pass; without one they keep their own, and are told so when they
+  // retire. Set before start().
   void on_connections(ConnectionEvents events) { connections_ = std::move(events); }
 
   void start(unsigned workers);  // loads the first generation

@@ -16,6 +16,7 @@
 #include "worker/scoreboard_memory.h"
 namespace moult {
 enum class Drain { handover, close, own };  // what happens to its idle connections when it retires (DESIGN §7)
+enum class Adopters { some, none };         // whether what a retiring worker gives up is parked, for others to serve
 
 // What a worker says of client connections, for ConnectionKeeper.
 struct ConnectionEvents {
@@ -45,8 +46,9 @@ class WorkerLink {
  public:
   virtual ~WorkerLink() = default;  // kills what is left of its process group; its events are never called again
   virtual void go() = 0;            // a spare takes a slot
-  virtual void retire(MonotonicTime deadline) = 0;  // stop accepting, finish what is in flight, exit by then
-  virtual void signal(int signal_number) = 0;       // to the worker; SIGKILL goes to its whole group
+  // Stop accepting, finish what is in flight, exit by then.
+  virtual void retire(MonotonicTime deadline, Adopters) = 0;
+  virtual void signal(int signal_number) = 0;  // to the worker; SIGKILL goes to its whole group
   virtual void reopen_logs() = 0;  // SIGUSR1 to those who know it; nothing to a command that might die of it
   virtual pid_t pid() const = 0;   // zero: not started yet
   virtual const ScoreboardMemory* scoreboard() const = 0;  // null: it has none (exec)

@@ -130,6 +130,17 @@ def test_what_finds_no_room_is_served_to_its_next_answer_which_says_close(start)
 
 
 @needs_the_example
+def test_without_parking_a_replacement_is_not_held_up_by_idle_connections(start):
+    moult = example(start, "--parking-max", "0")
+    old = moult.wait_serving(1)[0]
+    clients = idle_clients(moult, 5)
+    began = time.monotonic()
+    replace(moult, old)
+    assert time.monotonic() - began < 15, "--graceful-timeout is 30 s"
+    assert [client.end() for client in clients] == [b""] * 5
+
+
+@needs_the_example
 def test_few_descriptors_park_few_connections_and_lose_none(start):
     moult = example(start, wrapper=["prlimit", "--nofile=64:64"])
     old = moult.wait_serving(1)[0]
@@ -165,6 +176,36 @@ def test_a_stop_is_not_held_up_by_idle_connections(start):
     assert moult.stop() == 0
     assert time.monotonic() - began < 15, "--graceful-timeout is 30 s"
     assert [client.end() for client in clients] == [b""] * 20
+
+
+@needs_the_example
+def test_at_a_stop_a_client_that_has_just_come_is_answered(start):
+    moult = example(start)
+    moult.wait_serving(1)
+    client = KeptAlive(moult.address)
+    moult.wait_for(lambda: moult.workers()[0]["open_connections"] == 1, "it is accepted")
+    moult.signal(signal.SIGTERM)
+    moult.wait_for(lambda: moult.workers("retiring"), "the stop has begun")
+    client.ask()
+    assert client.closes
+    assert moult.wait_exit() == 0
+
+
+@needs_the_example
+def test_an_answer_that_a_stop_overtakes_says_that_its_connection_ends(start):
+    moult = example(start, "-w", "2")
+    moult.wait_serving(2)
+    clients = [KeptAlive(moult.address) for _ in range(8)]
+    for client in clients:
+        client.client.request("GET", "/slow")
+    moult.wait_for(lambda: sum(w["in_flight"] for w in moult.workers()) == 8, "all are in flight")
+    moult.signal(signal.SIGTERM)
+    for client in clients:
+        response = client.client.getresponse()
+        assert response.read() == b"hello\n"
+        client.closes = response.will_close
+    assert moult.wait_exit() == 0
+    assert any(client.closes for client in clients), "those of the last worker"
 
 
 @needs_the_example

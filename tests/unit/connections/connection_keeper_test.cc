@@ -21,7 +21,7 @@ struct ScriptedLink final : WorkerLink {
   std::map<ConnectionId, UniqueFd> passed;  // what the worker has of it
   explicit ScriptedLink(std::vector<std::string>& words) : said(words) {}
   void go() override {}
-  void retire(MonotonicTime) override {}
+  void retire(MonotonicTime, Adopters) override {}
   void signal(int) override {}
   void reopen_logs() override {}
   pid_t pid() const override { return 1; }
@@ -126,6 +126,11 @@ TEST_F(ConnectionKeeperTest, BeyondTheBoundItIsDeclinedAndUntouched) {
   send_now(second.server.get(), "still served");
   EXPECT_TRUE(loop.run_until([&] { return second.heard() == "still served"; }));
   EXPECT_EQ(now().counts.declined, 1u);
+}
+
+TEST_F(ConnectionKeeperTest, WithoutRoomForAnyWorkersAreToGiveUpNone) {
+  make({.most = 0, .keep_alive = 75s, .patience = 30s});
+  EXPECT_FALSE(events.stored);
 }
 
 TEST_F(ConnectionKeeperTest, WhatIsNoClientConnectionIsDeclined) {

@@ -80,7 +80,7 @@ TEST_F(Executing, AProgramIsReadyWhenItSaysSo) {
   EXPECT_THAT(statuses, ElementsAre("warming up"));
   EXPECT_EQ(1, started);
   EXPECT_EQ(std::nullopt, link.heartbeat());
-  link.retire(never);
+  link.retire(never, Adopters::some);
   ASSERT_TRUE(is_over());
   EXPECT_EQ(SIGTERM, gone[0].signal);
 }

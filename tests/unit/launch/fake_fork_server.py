@@ -103,6 +103,8 @@ def work(fds, slot):
     while True:
         lines, _ = hear(channel)
         if not lines or lines.get("RETIRE"):
+            if worker_mode == "tells-its-order":
+                say(channel, "STATUS=parking: " + lines.get("PARKING", "not said"))
             if worker_mode == "speaks":
                 sys.stdout.write("its last words")
                 sys.stdout.flush()

@@ -119,7 +119,7 @@ TEST_F(ForkServerTest, ForksAWorkerThatIsReadyAndRetires) {
   ASSERT_NE(nullptr, link.scoreboard());
   EXPECT_EQ(std::nullopt, link.heartbeat());
   const pid_t pid = link.pid();
-  link.retire(never);
+  link.retire(never, Adopters::some);
   ASSERT_TRUE(all_gone());
   EXPECT_EQ(0, gone[0].status);
   EXPECT_EQ(pid, gone[0].pid);
@@ -314,7 +314,7 @@ TEST_F(ForkServerTest, GivesEachWorkersOutputItsPrefix) {
   make_loaded("good", "speaks", OutputRoute::prefixed);
   WorkerLink& link = launch(1, 2);
   ASSERT_TRUE(run_until([&] { return !ready.empty(); }));
-  link.retire(never);
+  link.retire(never, Adopters::some);
   ASSERT_TRUE(all_gone());
   EXPECT_THAT(lines, testing::UnorderedElementsAre("out:[2] to stdout", "err:[2] to stderr", "out:[2] its last words"));
 }

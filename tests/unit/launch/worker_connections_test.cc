@@ -14,7 +14,7 @@ TEST_F(WorkerConnections, AWorkersIdleConnectionsAreHeardOfAndAnswered) {
   hear_of_connections();
   make_loaded("good", "passes-connections");
   WorkerLink& link = launch_ready();
-  link.retire(never);
+  link.retire(never, Adopters::some);
   ASSERT_TRUE(run_until([&] { return passed.size() == 3; }));
   EXPECT_THAT(passed, ElementsAre("stored 5", "lost 6", "lost 7")) << "exactly one comes with each";
   link.hold(5);
@@ -67,16 +67,30 @@ TEST_F(WorkerConnections, AWorkerThatIsBehindGetsAllOfThemWhenItReads) {
 
 TEST_F(WorkerConnections, WhereNobodyTakesConnectionsTheyAreDeclined) {
   make_loaded("good", "passes-connections");
-  launch_ready().retire(never);
+  launch_ready().retire(never, Adopters::some);
   ASSERT_TRUE(run_until([&] { return statuses.size() == 3; }));
   EXPECT_THAT(statuses, ElementsAre("declined 5", "declined 6", "declined 7"));
+}
+
+TEST_F(WorkerConnections, AWorkerThatRetiresIsToldWhenNobodyTakesWhatItGivesUp) {
+  make_loaded("good", "tells-its-order");
+  launch_ready().retire(never, Adopters::none);
+  ASSERT_TRUE(all_gone());
+  EXPECT_THAT(statuses, ElementsAre("parking: 0"));
+}
+
+TEST_F(WorkerConnections, AWorkerThatOthersFollowHearsNothingOfParking) {
+  make_loaded("good", "tells-its-order");
+  launch_ready().retire(never, Adopters::some);
+  ASSERT_TRUE(all_gone());
+  EXPECT_THAT(statuses, ElementsAre("parking: not said"));
 }
 
 TEST_F(WorkerConnections, WhatADyingWorkerStoredIsHeardBeforeItIsGone) {
   hear_of_connections();
   make_loaded("good", "stores-and-dies");
   WorkerLink& link = launch_ready();
-  link.retire(never);
+  link.retire(never, Adopters::some);
   ASSERT_TRUE(all_gone());
   EXPECT_EQ("stored 5", passed.front());
   EXPECT_EQ("gone", passed.back());
@@ -87,7 +101,7 @@ TEST_F(WorkerConnections, AWorkerThatClosesItsChannelIsOfferedNothingThoughItLiv
   hear_of_connections();
   make_loaded("good", "closes-its-channel");
   WorkerLink& link = launch_ready();
-  link.retire(never);
+  link.retire(never, Adopters::some);
   ASSERT_TRUE(run_until([&] { return !passed.empty(); }));
   EXPECT_THAT(passed, ElementsAre("end of 1"));
   EXPECT_FALSE(link.adopts());
@@ -98,7 +112,7 @@ TEST_F(WorkerConnections, AWorkerThatClosesItsChannelIsOfferedNothingThoughItLiv
 TEST_F(WorkerConnections, AStoredConnectionWithoutANumberBreaksTheContract) {
   hear_of_connections();
   make_loaded("good", "stores-nonsense");
-  launch_ready().retire(never);
+  launch_ready().retire(never, Adopters::some);
   ASSERT_TRUE(run_until([&] { return !refused.empty(); }));
   EXPECT_THAT(refused, ElementsAre("FDSTORE is no number"));
 }

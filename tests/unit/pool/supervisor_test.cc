@@ -21,7 +21,9 @@ struct ScriptedLink final : WorkerLink {
   ScriptedLink(std::vector<std::string>& words, WorkerId worker) : said(words), id(worker) {}
   std::string name() const { return std::to_string(id.value); }
   void go() override { said.push_back("go " + name()); }
-  void retire(MonotonicTime) override { said.push_back("retire " + name()); }
+  void retire(MonotonicTime, Adopters adopters) override {
+    said.push_back("retire " + name() + (adopters == Adopters::some ? ", others follow" : ""));
+  }
   void signal(int number) override { said.push_back("signal " + std::to_string(number) + " to " + name()); }
   void reopen_logs() override { said.push_back("reopen " + name()); }
   pid_t pid() const override { return static_cast<pid_t>(1000 + id.value); }
@@ -269,6 +271,24 @@ TEST_F(SupervisorTest, AStopRetiresTheWorkersDropsTheCodeAndEndsWithExit0) {
   EXPECT_THAT(launcher.said, ElementsAre("drop 1", "retire 1"));
   exits(1, 0);
   EXPECT_EQ(exit_code, 0);
+}
+
+TEST_F(SupervisorTest, TheLastWorkerOfAStopIsToldThatNobodyTakesWhatItGivesUp) {
+  supervisor->on_connections({.stored = [](WorkerId, std::uint64_t, UniqueFd) {}});
+  serve(3);
+  supervisor->scale(2);
+  EXPECT_THAT(launcher.said, ElementsAre("retire 3, others follow"));
+  exits(3, 0);
+  supervisor->stop();
+  EXPECT_EQ(launcher.said.back(), "retire 2, others follow");
+  exits(2, 0);
+  EXPECT_EQ(launcher.said.back(), "retire 1");
+}
+
+TEST_F(SupervisorTest, WhereNothingIsParkedEachWorkerIsToldSo) {
+  serve(2);
+  supervisor->scale(1);
+  EXPECT_THAT(launcher.said, ElementsAre("retire 2"));
 }
 
 TEST_F(SupervisorTest, AWorkerThatBreaksTheContractBeforeReadyIsNotLetIn) {

@@ -115,6 +115,13 @@ TEST_F(WorkerOverAChannel, HearsRetireWithItsDeadlineInNanoseconds) {
   EXPECT_EQ(worker.next_message().deadline_ns, UINT64_MAX);
 }
 
+TEST_F(WorkerOverAChannel, HearsWhetherOthersTakeWhatItGivesUp) {
+  tell({{"RETIRE", "1"}, {"DEADLINE_USEC", "5000001"}});
+  EXPECT_TRUE(worker.next_message().parking);
+  tell({{"RETIRE", "1"}, {"DEADLINE_USEC", "5000001"}, {"PARKING", "0"}});
+  EXPECT_FALSE(worker.next_message().parking);
+}
+
 TEST_F(WorkerOverAChannel, PassesOverWhatItDoesNotUnderstand) {
   tell({{"NEWS", "1"}});
   tell({{"HELD", "77"}});

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <csignal>
 #include <stdexcept>
 
 #include "base/clock.h"
@@ -94,6 +95,11 @@ struct NativeExample : testing::Test {
   void say(const Message& message) { ASSERT_TRUE(worker.channel.send(message)); }
   void retire(std::uint64_t deadline_usec = usec_in_ten_seconds()) {
     ASSERT_TRUE(worker.channel.send(Message{{"RETIRE", "1"}}.add("DEADLINE_USEC", deadline_usec)));
+  }
+  void retire_as_the_last() {
+    Message order{{"RETIRE", "1"}, {"PARKING", "0"}};
+    ASSERT_TRUE(worker.channel.send(order.add("DEADLINE_USEC", usec_in_ten_seconds())));
+    EXPECT_TRUE(next_message(worker.channel).has("STOPPING"));
   }
 };
 
@@ -229,6 +235,45 @@ TEST_F(NativeExample, ClosesAnIdleCallWhenItRetires) {
   call.answer();
   retire();
   EXPECT_TRUE(call.ended());
+  EXPECT_EQ(worker.exit_status(), 0);
+}
+
+TEST_F(NativeExample, TheLastOneClosesTheIdleAndAnswersTheBusyWithAClose) {
+  Client idle(door), busy(door);
+  idle.get("/");
+  EXPECT_THAT(idle.answer(), Not(HasSubstr("Connection: close")));
+  busy.get("/slow");
+  expect_soon(ScoreboardField::requests_started, 2);
+  retire_as_the_last();
+  EXPECT_TRUE(idle.ended());
+  busy.get("/");  // behind the slow one: the answer before it says that the connection ends
+  EXPECT_THAT(busy.answer(), HasSubstr("Connection: close"));
+  EXPECT_TRUE(busy.ended());
+  EXPECT_EQ(worker.exit_status(), 0);
+}
+
+TEST_F(NativeExample, TheLastOneWaitsForTheFirstRequestOfThoseWhoHaveJustCome) {
+  Client accepted(door);
+  expect_soon(ScoreboardField::open_connections, 1);
+  ::kill(worker.pid, SIGSTOP);
+  Client waiting(door);  // at the door: nobody accepts
+  ASSERT_TRUE(
+      worker.channel.send(Message{{"RETIRE", "1"}, {"PARKING", "0"}}.add("DEADLINE_USEC", usec_in_ten_seconds())));
+  ::kill(worker.pid, SIGCONT);
+  EXPECT_TRUE(next_message(worker.channel).has("STOPPING"));
+  for (Client* each : {&accepted, &waiting}) {
+    each->get("/");
+    EXPECT_THAT(each->answer(), HasSubstr("Connection: close"));
+    EXPECT_TRUE(each->ended());
+  }
+  EXPECT_EQ(worker.exit_status(), 0);
+}
+
+TEST_F(NativeExample, TheLastOneDoesNotWaitLongForAClientThatSaysNothing) {
+  Client silent(door);
+  expect_soon(ScoreboardField::open_connections, 1);
+  retire_as_the_last();
+  EXPECT_TRUE(silent.ended());
   EXPECT_EQ(worker.exit_status(), 0);
 }
 
