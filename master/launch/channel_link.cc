@@ -114,8 +114,9 @@ void ChannelLink::heard_of_connections(Received& received) {
   const auto adopted = message.find_number<std::uint64_t>("ADOPTED"),
              declined = message.find_number<std::uint64_t>("DECLINED");
   // Who answers before it was asked is not asked: the descriptor may be closed by then, and its number another's.
+  // Zero is no connection: it is the tag of everything else that waits there.
   for (const auto& answered : {adopted, declined})
-    if (answered) port_->withdraw(*answered);
+    if (answered.value_or(0) != 0) port_->withdraw(*answered);
   if (adopted && events_.connections.adopted) events_.connections.adopted(id_, {*adopted});
   if (declined && events_.connections.declined) events_.connections.declined(id_, {*declined});
 }

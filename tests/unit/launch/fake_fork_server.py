@@ -47,6 +47,9 @@ def pass_connections(channel):
             socket.send_fds(channel, [b"FDSTORE=6"], [own, own])
             say(channel, "FDSTORE=many" if worker_mode == "stores-nonsense" else "FDSTORE=7")
         if "HELD" in lines:
+            if worker_mode == "answers-to-nothing" and lines["HELD"] == "1":
+                say(channel, "ADOPTED=0")
+                say(channel, "DECLINED=0")
             say(channel, "STATUS=held " + lines["HELD"])
         if "DECLINED" in lines:
             say(channel, "STATUS=declined " + lines["DECLINED"])
@@ -98,7 +101,8 @@ def work(fds, slot):
             file.write("done")
     say(channel, "PARKED=1")
     say(channel, "STATUS=slot %s\nREADY=1\nDRAIN=handover\nX_UNKNOWN=1" % slot)
-    if worker_mode in ("passes-connections", "stores-and-dies", "stores-nonsense", "closes-its-channel"):
+    if worker_mode in ("passes-connections", "stores-and-dies", "stores-nonsense", "closes-its-channel",
+                       "answers-to-nothing"):
         pass_connections(channel)
     while True:
         lines, _ = hear(channel)

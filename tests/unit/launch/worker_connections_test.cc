@@ -65,6 +65,18 @@ TEST_F(WorkerConnections, AWorkerThatIsBehindGetsAllOfThemWhenItReads) {
   EXPECT_TRUE(gone.empty());
 }
 
+TEST_F(WorkerConnections, AnAnswerAboutNoConnectionAtAllDropsNothingThatWaits) {
+  hear_of_connections();
+  make_loaded("good", "answers-to-nothing");
+  WorkerLink& link = launch_ready();
+  link.signal(SIGSTOP);
+  for (std::uint64_t number = 1; number <= 900; ++number) link.hold(number);  // more than a socket takes
+  run_for(std::chrono::milliseconds(20));
+  link.signal(SIGCONT);
+  ASSERT_TRUE(run_until([&] { return statuses.size() == 900; }));
+  EXPECT_EQ("held 900", statuses.back());
+}
+
 TEST_F(WorkerConnections, WhereNobodyTakesConnectionsTheyAreDeclined) {
   make_loaded("good", "passes-connections");
   launch_ready().retire(never, Adopters::some);
