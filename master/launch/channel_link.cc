@@ -101,7 +101,10 @@ void ChannelLink::hello(const Received& received) {
 void ChannelLink::heard(const Message& message) {
   if (const auto error = message.find("ERROR")) error_ = unescape(*error);
   if (message.has("WATCHDOG")) watchdog_at_ = monotonic_now(loop_);
-  if (message.has("STOPPING") && events_.stopping) events_.stopping(id_);
+  if (message.has("STOPPING")) {
+    stopping_said_ = true;
+    if (events_.stopping) events_.stopping(id_);
+  }
   if (const auto status = message.find("STATUS"); status && events_.status) events_.status(id_, std::string(*status));
   if (message.has("PARKED") && events_.parked) events_.parked(id_);
   if (message.has("READY")) ready(message);
@@ -180,7 +183,9 @@ std::optional<MonotonicTime> ChannelLink::heartbeat() const {
   return latest;
 }
 
-bool ChannelLink::adopts() const { return hands_over_ && state_ == State::known && port_ && !port_->ended(); }
+bool ChannelLink::adopts() const {
+  return hands_over_ && !stopping_said_ && state_ == State::known && port_ && !port_->ended();
+}
 
 bool ChannelLink::adopt(ConnectionId connection, int fd) {
   return adopts() && static_cast<bool>(port_->lend(Message{}.add("ADOPT", connection.value), fd, connection.value));

@@ -91,7 +91,7 @@ class ChannelLink final : public WorkerLink {
   pid_t pid_ = 0;
   pid_t born_ = 0;  // awaited, and claimed from Orphans; never signalled: it is known by a process's word alone
   State state_ = State::awaited;
-  bool ready_said_ = false, hands_over_ = false;
+  bool ready_said_ = false, hands_over_ = false, stopping_said_ = false;
   std::uint64_t handed_over_ = 0;
   std::string error_, refusal_;
   std::optional<MonotonicTime> watchdog_at_;

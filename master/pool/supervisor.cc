@@ -281,7 +281,7 @@ void Supervisor::ready(WorkerId id) {
 
 void Supervisor::stopped_accepting(WorkerId id) {
   attached_.at(id).accepts = false;
-  settle_reload();
+  settled();  // of no step of the pool: but a worker that serves may say it, whoever told it to
 }
 
 // It does not keep the contract: one that serves is replaced in peace (memory_watch hears it), another is not let in.

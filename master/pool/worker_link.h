@@ -57,7 +57,7 @@ class WorkerLink {
   virtual std::optional<MonotonicTime> heartbeat() const = 0;
 
   // Client connections. Unless a link says otherwise, its worker neither gives nor takes any.
-  virtual bool adopts() const { return false; }  // it said READY with DRAIN=handover, and hears us
+  virtual bool adopts() const { return false; }  // it said READY with DRAIN=handover, not STOPPING, and hears us
   // The fd is lent: it stays open until the worker adopted or declined it, or its channel has ended. False: it cannot
   // be told.
   virtual bool adopt(ConnectionId, int /*fd*/) { return false; }

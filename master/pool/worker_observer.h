@@ -21,7 +21,7 @@ class WorkerObserver {
   virtual void worker_refused(const Worker&, pid_t, const std::string& /*what*/) {}  // it broke the contract
   // Its replacement begins now, because the recycler said so; the cooldown counts from here.
   virtual void recycle_begun(const Worker&, pid_t, const BeginRecycle&, const Granted&) {}
-  virtual void pool_settled(const Pool&) {}  // after each of its steps
+  virtual void pool_settled(const Pool&) {}  // after each of its steps, and when a worker said STOPPING
   virtual void load_started(Generation) {}
   virtual void generation_proven(Generation) {}
   virtual void generation_rejected(Generation, const std::string& /*cause*/) {}  // did not load, or could not boot

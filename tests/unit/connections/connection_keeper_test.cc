@@ -199,6 +199,18 @@ TEST_F(ConnectionKeeperTest, AWorkerWhoseChannelEndedGetsNoMore) {
   EXPECT_THAT(told(), ElementsAre("HELD=1", "ADOPT=1"));
 }
 
+TEST_F(ConnectionKeeperTest, OneThatAdoptsNoMoreIsNotAskedAgain) {
+  make({.most = 8, .keep_alive = 75s, .patience = 30s, .rest = 5ms});
+  ScriptedLink& link = serve(2);
+  ClientPair client = store(2, 1);
+  link.open = false;
+  keeper->pool_settled(pool);
+  link.open = true;  // would it be asked, it would take it
+  client.say("hello");
+  ASSERT_TRUE(loop.run_until([&] { return now().callers == 1; }));
+  EXPECT_THAT(told(), ElementsAre("HELD=1"));
+}
+
 TEST_F(ConnectionKeeperTest, OneThatCannotBeToldIsAskedAgainLater) {
   make({.most = 8, .keep_alive = 75s, .patience = 30s, .rest = 5ms});
   ScriptedLink& link = serve(2);

@@ -53,6 +53,8 @@ def pass_connections(channel):
             say(channel, "STATUS=held " + lines["HELD"])
         if "DECLINED" in lines:
             say(channel, "STATUS=declined " + lines["DECLINED"])
+        if lines.get("HELD") == "7" and worker_mode == "stops-by-itself":
+            say(channel, "STOPPING=1")
         if "ADOPT" in lines and lines["ADOPT"] == "13":
             say(channel, "DECLINED=13")
         elif "ADOPT" in lines:
@@ -102,7 +104,7 @@ def work(fds, slot):
     say(channel, "PARKED=1")
     say(channel, "STATUS=slot %s\nREADY=1\nDRAIN=handover\nX_UNKNOWN=1" % slot)
     if worker_mode in ("passes-connections", "stores-and-dies", "stores-nonsense", "closes-its-channel",
-                       "answers-to-nothing"):
+                       "answers-to-nothing", "stops-by-itself"):
         pass_connections(channel)
     while True:
         lines, _ = hear(channel)

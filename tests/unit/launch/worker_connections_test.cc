@@ -109,6 +109,16 @@ TEST_F(WorkerConnections, WhatADyingWorkerStoredIsHeardBeforeItIsGone) {
   EXPECT_FALSE(link.adopts());
 }
 
+TEST_F(WorkerConnections, AWorkerThatStopsByItselfIsOfferedNothing) {
+  make_loaded("good", "stops-by-itself");
+  WorkerLink& link = launch_ready();
+  EXPECT_TRUE(link.adopts());
+  link.hold(7);  // here: stop
+  ASSERT_TRUE(run_until([&] { return !link.adopts(); }));
+  EXPECT_FALSE(link.adopt({1}, STDIN_FILENO));
+  EXPECT_FALSE(is_gone(link.pid()));
+}
+
 TEST_F(WorkerConnections, AWorkerThatClosesItsChannelIsOfferedNothingThoughItLives) {
   hear_of_connections();
   make_loaded("good", "closes-its-channel");

@@ -75,6 +75,8 @@ struct Notes final : WorkerObserver {
   void boot_failed(const Worker& w, const Exit&) override { note("boot failed", w.id.value); }
   void worker_gone(const Worker& w, const Exit&) override { note("gone", w.id.value); }
   void generation_rejected(Generation g, const std::string& cause) override { note("rejected for " + cause, g.value); }
+  void pool_settled(const Pool&) override { ++times_settled; }
+  unsigned times_settled = 0;
   void note(const std::string& what, std::uint64_t number) { notes.push_back(what + " " + std::to_string(number)); }
 };
 
@@ -196,6 +198,13 @@ TEST_F(SupervisorTest, AReloadIsFinishedWhenEverySlotServesTheNewCodeAndNobodyNe
   launcher.links.at({2}).stopping({2});
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->succeeded);
+}
+
+TEST_F(SupervisorTest, AWorkerThatStopsByItselfIsLookedAtAgain) {
+  serve(1);
+  notes.times_settled = 0;
+  launcher.links.at({1}).stopping({1});
+  EXPECT_EQ(notes.times_settled, 1u);
 }
 
 TEST_F(SupervisorTest, AReloadWaitsForTheEndOfAnOldWorkerThatDoesNotSayThatItStopsAccepting) {
