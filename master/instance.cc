@@ -72,8 +72,9 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
     doors->close();
     supervisor->listeners_closed();
   });
-  connection_keeper = std::make_unique<ConnectionKeeper>(loop.get(), options::parking(config),
-                                                         [this](WorkerId id) { return supervisor->link(id); });
+  connection_keeper = std::make_unique<ConnectionKeeper>(
+      loop.get(), options::parking(config), [this](WorkerId id) { return supervisor->link(id); },
+      [] { return room_for_a_parked_connection(); });
   supervisor->observe(*connection_keeper);
   supervisor->on_connections(connection_keeper->events());
   supervisor->on_finished([this](int code) {
@@ -90,6 +91,7 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   alarm_hook = std::make_unique<Hook>(loop.get(), *orphans, options::alarm_hook(config, open_files_before, *reporting));
   reporting->on_alarm([this](const std::string& event_line) { alarm_hook->run(event_line); });
   reporting->say(options::saturation(config));
+  reporting->say(options::parking_cut(config));
   workers = config.workers.count;
   fleet_report = std::make_unique<FleetReport>(loop.get(), *gate, options::fleet_names(config));
   controls = must(Controls::open(loop.get(), options::control(config, version), operator_parts()));

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <string>
 
 #include "master/connections/parking.h"
 #include "master/instance_options.h"
@@ -14,12 +15,20 @@ constexpr Duration patience = 30s;  // DESIGN §11, --wake-timeout
 // With --keep-alive 0 only clients that have not spoken yet are idle; they are kept as long as by default.
 constexpr Duration keep_alive_of_the_silent = 75s;
 
-// Half of what is left when the master has what it needs itself; where that is next to nothing, an eighth.
-std::size_t room_for_parking() {
-  constexpr rlim_t own = 256, most = 4096;
+constexpr rlim_t own = 256, most_by_default = 4096;
+
+rlim_t open_files() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  const rlim_t files = std::min(limit.rlim_cur, 2 * most + own);  // it may be infinite
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;  // it may be infinite
+}
+
+// What is left when the master has what it needs itself; where that is next to nothing, an eighth. Beside it the keeper
+// takes none while a launch would find no room.
+std::size_t most_that_fit() { return std::max(open_files() / 8, open_files() > own ? open_files() - own : 0); }
+
+// Half of that, at most.
+std::size_t room_for_parking() {
+  const rlim_t files = std::min(open_files(), 2 * most_by_default + own);
   return std::max(files / 8, files > own ? (files - own) / 2 : 0);
 }
 }  // namespace
@@ -29,7 +38,16 @@ ParkingPolicy parking(const Config& config) {
   if (policy.keep_alive == Duration::zero()) policy.keep_alive = keep_alive_of_the_silent;
   const bool adopts =
       config.app.kind != AppKind::command;  // what a command does with its connections is its own affair
-  if (adopts) policy.most = config.connections.parking_max.value_or(room_for_parking());
+  if (adopts)
+    policy.most = std::min<std::size_t>(config.connections.parking_max.value_or(room_for_parking()), most_that_fit());
   return policy;
+}
+
+std::vector<std::string> parking_cut(const Config& config) {
+  const auto& wanted = config.connections.parking_max;
+  const std::size_t most = parking(config).most;
+  if (!wanted || config.app.kind == AppKind::command || *wanted <= most) return {};
+  return {"--parking-max " + std::to_string(*wanted) + " is cut to " + std::to_string(most) +
+          ": the limit of open files is " + std::to_string(open_files()) + ". Raise it (ulimit -n, LimitNOFILE=)"};
 }
 }  // namespace moult::options

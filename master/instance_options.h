@@ -24,7 +24,8 @@ ListenerOptions listeners(const Config&);
 LaunchOptions launch(const Config&, const Doors&, const InstalledParts&, std::optional<rlim_t> open_files_before,
                      Reporting&);
 SupervisorPolicy supervisor(const Config&);
-ParkingPolicy parking(const Config&);  // after raise_open_files()
+ParkingPolicy parking(const Config&);                 // after raise_open_files()
+std::vector<std::string> parking_cut(const Config&);  // the same: a line, if --parking-max cannot be had
 MemoryWatchOptions recycling(const Config&);
 FleetPolicy fleet(const Config&);
 // Reads the password's and the authority's file. What becomes of the store is said in the log.

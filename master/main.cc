@@ -56,6 +56,8 @@ int check(const Config& config) {
   if (const auto files = options::readable(config); !files) return fail(cannot_run, files.error().message);
   std::string said = "the configuration is good\n";
   for (const std::string& line : options::saturation(config)) said += line + "\n";
+  raise_open_files();
+  for (const std::string& line : options::parking_cut(config)) said += line + "\n";
   return print(said);
 }
 

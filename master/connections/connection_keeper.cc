@@ -41,12 +41,13 @@ bool is_over(const Pool& pool) {
 }
 }  // namespace
 
-ConnectionKeeper::ConnectionKeeper(uv_loop_t* loop, const ParkingPolicy& policy, Links links)
+ConnectionKeeper::ConnectionKeeper(uv_loop_t* loop, const ParkingPolicy& policy, Links links, Room room)
     : loop_(loop),
       policy_(policy),
       links_(std::move(links)),
+      room_(std::move(room)),
       offered_(policy.most),
-      refusals_(loop),
+      refusals_(loop, std::min(Refusals::most, policy.most)),
       machine_(loop, Parking{}, policy_, [this](const ParkingAction& action) { perform(action); }) {}
 
 ConnectionEvents ConnectionKeeper::events() {
@@ -74,7 +75,7 @@ ParkingDescription ConnectionKeeper::describe() const {
   const Parking& parking = machine_.state();
   const std::size_t held = parking.connections.size(), callers = parking.callers.size();
   ParkingDescription d{held, callers, held - callers - parking.idle.size(), policy_.most, parking.counts};
-  d.counts.declined += unusable_;
+  d.counts.declined += declined_at_the_door_;
   return d;
 }
 
@@ -99,8 +100,8 @@ void ConnectionKeeper::pool_settled(const Pool& pool) {
 // --- what links say
 
 void ConnectionKeeper::stored(WorkerId from, std::uint64_t stored_as, UniqueFd fd) {
-  if (!fd || !is_connection(fd.get())) {
-    ++unusable_;
+  if (!fd || !is_connection(fd.get()) || !room_()) {
+    ++declined_at_the_door_;
     if (WorkerLink* link = links_(from)) link->decline(stored_as);
     return;
   }

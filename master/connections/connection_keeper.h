@@ -30,7 +30,10 @@ struct ParkingDescription {
 class ConnectionKeeper final : public WorkerObserver {
  public:
   using Links = std::function<WorkerLink*(WorkerId)>;  // null: gone
-  ConnectionKeeper(uv_loop_t*, const ParkingPolicy&, Links);
+  // Whether so many descriptors are free that one may be taken. False: whoever gives up a connection has it back, so
+  // that callers who wait for a worker do not keep that worker from being launched.
+  using Room = std::function<bool()>;
+  ConnectionKeeper(uv_loop_t*, const ParkingPolicy&, Links, Room);
   ConnectionKeeper(const ConnectionKeeper&) = delete;
   ConnectionKeeper& operator=(const ConnectionKeeper&) = delete;
 
@@ -62,10 +65,13 @@ class ConnectionKeeper final : public WorkerObserver {
   uv_loop_t* loop_;
   const ParkingPolicy policy_;
   Links links_;
+  Room room_;
   std::map<ConnectionId, Kept> kept_;  // exactly those of the parking, and one that just arrived
   FdCustody offered_;
   std::uint64_t last_id_ = 0;
-  std::uint64_t unusable_ = 0;   // FDSTOREs that brought no client connection: declined before they could be parked
+  // FDSTOREs that were declined before they could be parked: no client connection came with them, or there was no room
+  // for another descriptor.
+  std::uint64_t declined_at_the_door_ = 0;
   std::set<WorkerId> adopters_;  // that the parking was told of
   Refusals refusals_;
   Machine<Parking, ParkingEvent, ParkingAction, ParkingPolicy> machine_;

@@ -29,7 +29,8 @@ const std::string_view Refusals::answer =
     "\r\n"
     "No worker is ready. Try again soon.\n";
 
-Refusals::Refusals(uv_loop_t* loop) : loop_(loop), timer_(make_timer(loop, this)) {}
+Refusals::Refusals(uv_loop_t* loop, std::size_t at_most)
+    : loop_(loop), at_most_(at_most), timer_(make_timer(loop, this)) {}
 
 // An answer that the kernel does not take at once is for a client that does not read: it gets none.
 void Refusals::refuse(UniqueFd connection) {
@@ -39,7 +40,7 @@ void Refusals::refuse(UniqueFd connection) {
   std::size_t discarded_bytes = 0;
   Reading reading = Reading::more;
   while (reading == Reading::more) reading = discard_some(fd, discarded_bytes);
-  if (reading == Reading::ended || closing_.size() >= most) return;
+  if (reading == Reading::ended || closing_.size() >= at_most_) return;
   const Number number = last_ + 1;
   auto watch = FdWatch::open(loop_, fd, [this, number](int) { discard(number); });
   if (!watch) return;

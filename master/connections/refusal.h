@@ -21,7 +21,7 @@ class Refusals {
   static constexpr std::size_t most_discarded_bytes = 1024 * 1024;  // of one client
   static const std::string_view answer;
 
-  explicit Refusals(uv_loop_t*);
+  explicit Refusals(uv_loop_t*, std::size_t at_most = most);
   Refusals(const Refusals&) = delete;
   Refusals& operator=(const Refusals&) = delete;
 
@@ -44,6 +44,7 @@ class Refusals {
   void settle();
 
   uv_loop_t* loop_;
+  const std::size_t at_most_;
   Number last_ = 0;
   std::map<Number, Closing> closing_;
   std::function<void()> when_empty_;

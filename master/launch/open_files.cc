@@ -20,12 +20,22 @@ void open_standard_descriptors() {
   if (opened > STDERR_FILENO) ::close(opened);
 }
 
+namespace {
 // The kernel gives the lowest free number, so that number says how many are taken.
-bool room_for_a_launch(std::size_t promised) {
+bool are_free(std::size_t wanted) {
   rlimit limit{};
   const UniqueFd lowest_free(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
   const rlim_t taken = lowest_free ? static_cast<rlim_t>(lowest_free.get()) : limit.rlim_cur;
-  return taken + promised + descriptors_for_a_launch + descriptors_kept_free <= limit.rlim_cur;
+  return taken + wanted <= limit.rlim_cur;
+}
+}  // namespace
+
+bool room_for_a_launch(std::size_t promised) {
+  return are_free(promised + descriptors_for_a_launch + descriptors_kept_free);
+}
+
+bool room_for_a_parked_connection() {
+  return are_free(descriptors_for_a_launch + descriptors_kept_free - descriptors_of_a_worker);
 }
 }  // namespace moult

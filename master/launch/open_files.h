@@ -22,4 +22,7 @@ inline constexpr rlim_t descriptors_kept_free = 16;
 // `promised`: descriptors that launches under way will still take: a pidfd each, once their pid is known, and the statm
 // that is opened at READY.
 bool room_for_a_launch(std::size_t promised = 0);
+// For one connection of a worker that retires: the next launch has room beside it once that worker is gone.
+inline constexpr rlim_t descriptors_of_a_worker = 3;  // that its end frees, at the least: channel, pidfd, statm
+bool room_for_a_parked_connection();
 }  // namespace moult

@@ -42,10 +42,11 @@ class ConnectionKeeperTest : public testing::Test {
  protected:
   ~ConnectionKeeperTest() override { keeper.reset(); }
   void make(ParkingPolicy policy = {.most = 8, .keep_alive = 75s, .patience = 30s}) {
-    keeper = std::make_unique<ConnectionKeeper>(loop.get(), policy, [this](WorkerId id) -> WorkerLink* {
+    const auto link = [this](WorkerId id) -> WorkerLink* {
       const auto found = links.find(id);
       return found == links.end() ? nullptr : found->second.get();
-    });
+    };
+    keeper = std::make_unique<ConnectionKeeper>(loop.get(), policy, link, [this] { return has_room; });
     events = keeper->events();
   }
   Worker& worker(std::uint64_t id) { return *std::ranges::find(pool.workers, WorkerId{id}, &Worker::id); }
@@ -76,6 +77,7 @@ class ConnectionKeeperTest : public testing::Test {
   ParkingDescription now() const { return keeper->describe(); }
 
   TestLoop loop;
+  bool has_room = true;
   Pool pool;
   std::vector<std::string> said;
   std::map<WorkerId, std::unique_ptr<ScriptedLink>> links;
@@ -126,6 +128,18 @@ TEST_F(ConnectionKeeperTest, BeyondTheBoundItIsDeclinedAndUntouched) {
   send_now(second.server.get(), "still served");
   EXPECT_TRUE(loop.run_until([&] { return second.heard() == "still served"; }));
   EXPECT_EQ(now().counts.declined, 1u);
+}
+
+TEST_F(ConnectionKeeperTest, WhileALaunchWouldFindNoDescriptorNoneIsTakenForParking) {
+  make();
+  serve(1);
+  has_room = false;
+  ClientPair first = store(1, 1);
+  has_room = true;
+  ClientPair second = store(1, 2);
+  EXPECT_THAT(told(), ElementsAre("DECLINED=1", "HELD=2"));
+  EXPECT_EQ(now().counts.declined, 1u);
+  EXPECT_EQ(now().held, 1u);
 }
 
 TEST_F(ConnectionKeeperTest, WithoutRoomForAnyWorkersAreToGiveUpNone) {
