@@ -97,6 +97,13 @@ void ConnectionKeeper::pool_settled(const Pool& pool) {
   if (!machine_.state().ends && is_over(pool)) machine_.post(ServiceEnds{});
 }
 
+// Before somebody is to choose among them.
+void ConnectionKeeper::look_at_adopters() {
+  for (const WorkerId id : adopters_)
+    if (const WorkerLink* link = links_(id))
+      if (const auto at = link->heartbeat()) machine_.post(AdopterHeard{id, *at});
+}
+
 // --- what links say
 
 void ConnectionKeeper::stored(WorkerId from, std::uint64_t stored_as, UniqueFd fd) {
@@ -156,8 +163,12 @@ bool ConnectionKeeper::hear_client(ConnectionId id) {
   const Client client = look_at(kept.fd.get());
   if (client == Client::silent) return false;
   kept.watch.reset();
-  if (client == Client::spoke) machine_.post(ClientSpoke{id});
-  else machine_.post(ClientHungUp{id});
+  if (client == Client::hung_up) {
+    machine_.post(ClientHungUp{id});
+    return true;
+  }
+  look_at_adopters();
+  machine_.post(ClientSpoke{id});
   return true;
 }
 

@@ -55,6 +55,7 @@ class ConnectionKeeper final : public WorkerObserver {
     std::unique_ptr<FdWatch> watch;  // while its client is listened to; gone before the fd
   };
   void stored(WorkerId, std::uint64_t stored_as, UniqueFd);
+  void look_at_adopters();
   void perform(const ParkingAction&);
   void take_in(ConnectionId);
   void turn_away(ConnectionId);

@@ -1,6 +1,7 @@
 #include "master/connections/parking.h"
 
 #include <algorithm>
+#include <tuple>
 namespace moult {
 namespace {
 // One event and what follows from it.
@@ -52,6 +53,9 @@ class Transition {
     const auto is_offered = [&](const auto& each) { return each.second.offered_to == e.worker; };
     const auto offers = std::ranges::count_if(parking_.connections, is_offered);
     parking_.adopters.push_back({e.worker, static_cast<std::size_t>(offers)});
+  }
+  void operator()(const AdopterHeard& e) {
+    if (Adopter* adopter = find(e.worker)) adopter->heard_at = e.at;
   }
   void operator()(const AdopterLeaves& e) { forget(e.worker); }
   void operator()(const AdopterGone& e) {
@@ -111,12 +115,18 @@ class Transition {
     return found;
   }
 
-  // The one with the fewest unanswered offers; of equals, the one that had none for longest.
+  bool is_silent(const Adopter& adopter) const {
+    return adopter.heard_at != never && now_ - adopter.heard_at > policy_.silence;
+  }
+
+  // The one with the fewest unanswered offers; of equals, the one that had none for longest. One that may hang comes
+  // after all that do not: its caller would wait until it is ended.
   Adopter* next_adopter() {
     Adopter* best = nullptr;
     for (Adopter& each : parking_.adopters) {
       if (each.offers >= policy_.most_offers || each.rests_until > now_) continue;
-      if (!best || std::pair(each.offers, each.last_offer) < std::pair(best->offers, best->last_offer)) best = &each;
+      const auto rank = [this](const Adopter& a) { return std::tuple(is_silent(a), a.offers, a.last_offer); };
+      if (!best || rank(each) < rank(*best)) best = &each;
     }
     return best;
   }

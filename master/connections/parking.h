@@ -18,7 +18,7 @@
 //   offered   -> calling           that worker declined, or is gone and had not said so
 //
 // So each that arrived ends in exactly one of declined, closed, refused and given, and none is offered to two workers
-// at once. Offers have no end of their own: a worker that does not answer is one that hangs, and health/ ends it.
+// at once. Offers have no end of their own: one that does not answer hangs, and HealthWatch ends it.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -38,6 +38,8 @@ struct ParkingPolicy {
   Duration rest = std::chrono::milliseconds(100);
   // Offers that one worker may leave unanswered, as many as it may leave us: the rest wait for whoever answers first.
   std::size_t most_offers = 64;
+  // One whose last sign of life is older may hang, and is asked after the others. Workers beat once a second.
+  Duration silence = std::chrono::seconds(2);
 };
 
 enum class ConnectionState { parked, ending, calling, offered };
@@ -51,6 +53,7 @@ struct Adopter {  // a worker that serves and takes connections
   std::size_t offers = 0;  // that it has not answered
   std::uint64_t last_offer = 0;
   MonotonicTime rests_until{};
+  MonotonicTime heard_at = never;  // its last sign of life; never: it promised none, and its silence means nothing
 };
 struct ParkingCounts {  // since the start
   std::uint64_t parked = 0, declined = 0;
@@ -92,6 +95,10 @@ struct DeclinedBy {  // or it could not even be told
 struct AdopterServes {
   WorkerId worker;
 };
+struct AdopterHeard {
+  WorkerId worker;
+  MonotonicTime at;
+};
 struct AdopterLeaves {  // it gets no more; what it was offered it may still take
   WorkerId worker;
 };
@@ -100,7 +107,7 @@ struct AdopterGone {  // all that it said was heard
 };
 struct ServiceEnds {};
 using ParkingEvent = std::variant<Arrived, CannotWatch, ClientSpoke, ClientHungUp, ClientSilent, AdoptedBy, DeclinedBy,
-                                  AdopterServes, AdopterLeaves, AdopterGone, ServiceEnds, TimePassed>;
+                                  AdopterServes, AdopterHeard, AdopterLeaves, AdopterGone, ServiceEnds, TimePassed>;
 
 struct TakeIn {  // tell its worker, and listen for its client
   ConnectionId id;

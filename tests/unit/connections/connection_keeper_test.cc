@@ -18,6 +18,7 @@ using testing::StartsWith;
 struct ScriptedLink final : WorkerLink {
   std::vector<std::string>& said;
   bool open = true;
+  std::optional<MonotonicTime> beat;
   std::map<ConnectionId, UniqueFd> passed;  // what the worker has of it
   explicit ScriptedLink(std::vector<std::string>& words) : said(words) {}
   void go() override {}
@@ -26,7 +27,7 @@ struct ScriptedLink final : WorkerLink {
   void reopen_logs() override {}
   pid_t pid() const override { return 1; }
   const ScoreboardMemory* scoreboard() const override { return nullptr; }
-  std::optional<MonotonicTime> heartbeat() const override { return std::nullopt; }
+  std::optional<MonotonicTime> heartbeat() const override { return beat; }
   bool adopts() const override { return open; }
   bool adopt(ConnectionId id, int fd) override {
     if (!open) return false;
@@ -199,6 +200,18 @@ TEST_F(ConnectionKeeperTest, WhatAWorkerDidNotAcknowledgeWhenItDiedGoesToAnother
   EXPECT_THAT(told(), ElementsAre("HELD=1", "ADOPT=1", "ADOPT=1"));
   EXPECT_EQ(read_now(third.passed.at({1}).get()), "hello");
   EXPECT_FALSE(client.ended());
+}
+
+TEST_F(ConnectionKeeperTest, AWorkerWhoseHeartIsStillIsAskedAfterTheOther) {
+  make();
+  ScriptedLink &still = serve(1), &lively = serve(2);
+  still.beat = monotonic_now(loop.get()) - 3s;
+  lively.beat = monotonic_now(loop.get());
+  ClientPair client = store(1, 1);
+  client.say("hello");
+  ASSERT_TRUE(loop.run_until([&] { return said.size() == 2; }));
+  EXPECT_TRUE(still.passed.empty());
+  EXPECT_TRUE(lively.passed.contains({1}));
 }
 
 TEST_F(ConnectionKeeperTest, AWorkerWhoseChannelEndedGetsNoMore) {

@@ -162,7 +162,7 @@ struct World {
     else post(DeclinedBy{id, worker});
   }
   void something() {
-    switch (below(14)) {
+    switch (below(15)) {
       case 0:
       case 1:
       case 2: return arrive();
@@ -174,6 +174,7 @@ struct World {
       case 8: return serving.size() < 4 ? serve() : leave(*serving.begin());
       case 9: return below(3) ? void() : go(some_worker());
       case 10: return nonsense();
+      case 11: return post(AdopterHeard{some_worker(), now - 1ms * below(4000)});
       default: return pass_time();
     }
   }

@@ -243,6 +243,28 @@ TEST_F(ParkingTest, WorkersThatAreQuickTakeTurns) {
   }
 }
 
+TEST_F(ParkingTest, AWorkerThatMayHangIsAskedAfterAllOthers) {
+  policy.most = 5;
+  for (std::uint64_t id = 1; id <= 5; ++id) park(id);
+  for (const std::uint64_t worker : {7, 8, 9}) post(AdopterServes{{worker}});
+  post(AdopterHeard{{7}, now - policy.silence - 1ns});
+  post(AdopterHeard{{8}, now - policy.silence});
+  EXPECT_THAT(post(ClientSpoke{{1}}), ElementsAre("offer 1 to worker 8"));
+  EXPECT_THAT(post(ClientSpoke{{2}}), ElementsAre("offer 2 to worker 9")) << "it promised no sign of life";
+  post(ClientSpoke{{3}});
+  post(ClientSpoke{{4}});
+  EXPECT_THAT(post(ClientSpoke{{5}}), ElementsAre("offer 5 to worker 7")) << "rather than let the client wait";
+}
+
+TEST_F(ParkingTest, AWorkerThatIsHeardOfAgainIsOneOfThem) {
+  post(AdopterServes{{7}});
+  post(AdopterServes{{8}});
+  post(AdopterHeard{{7}, now - 3s});
+  post(AdopterHeard{{7}, now});
+  park(1);
+  EXPECT_THAT(post(ClientSpoke{{1}}), ElementsAre("offer 1 to worker 7"));
+}
+
 TEST_F(ParkingTest, AWorkerThatIsBehindGetsTheNextWhenItHasAnswered) {
   post(AdopterServes{{7}});
   for (std::uint64_t id = 1; id <= 3; ++id) park(id);
