@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "base/event_loop.h"
-#include "lease/make_gate.h"
 #include "master/connections/connection_keeper.h"
 #include "master/control/supervisor_parts.h"
 #include "master/instance_options.h"
 #include "master/launch/open_files.h"
 #include "master/pool/capacity_of.h"
 #include "master/pool/capacity_teller.h"
+#include "master/pool/close_announcer.h"
 #include "master/pool/health_watch.h"
 #include "master/recycling/memory_watch.h"
 #include "master/report/fleet_report.h"
@@ -39,6 +39,7 @@ struct Instance::Parts {
   std::unique_ptr<FleetGate> gate;
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<ConnectionKeeper> connection_keeper;
+  std::unique_ptr<CloseAnnouncer> close_announcer;
   std::unique_ptr<CapacityTeller> capacity_teller;
   std::unique_ptr<HealthWatch> health_watch;
   std::unique_ptr<MemoryWatch> memory_watch;
@@ -68,6 +69,8 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   supervisor = std::make_unique<Supervisor>(loop.get(), options::supervisor(config), *launcher, *gate);
   capacity_teller = std::make_unique<CapacityTeller>(*gate);
   supervisor->observe(*capacity_teller);
+  close_announcer = std::make_unique<CloseAnnouncer>([this](WorkerId id) { return supervisor->link(id); });
+  supervisor->observe(*close_announcer);
   supervisor->on_close_listeners([this](WorkerId) {
     doors->close();
     supervisor->listeners_closed();

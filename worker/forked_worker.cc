@@ -125,6 +125,7 @@ WorkerMessage ForkedWorker::understand(Received& received) {
             .deadline_ns = has_one ? *deadline_usec * 1000 : UINT64_MAX,
             .parking = message.find("PARKING") != "0"};
   }
+  if (message.has("ANNOUNCE_CLOSE")) return {.kind = WorkerMessage::Kind::announce_close};
   if (const auto id = message.find_number<std::uint64_t>("HELD"); id && custody_.acknowledged({*id}))
     return {.kind = WorkerMessage::Kind::held, .connection = *id};
   if (const auto id = message.find_number<std::uint64_t>("DECLINED"))

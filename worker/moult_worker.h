@@ -17,7 +17,8 @@ inline constexpr int worker_api_version = 1;
 
 // How a worker treats its idle connections when it retires.
 enum class WorkerDrain {
-  handover,  // it hands them to the master, which gives them to another worker
+  handover,  // it hands them to the master, which gives them to another worker; and it takes those of others,
+             // take_connections(true)
   close,     // it closes them, after a last answer with `Connection: close` where one is due
   own        // in a way of its own
 };
@@ -30,12 +31,13 @@ struct WorkerListener {
 
 struct WorkerMessage {
   enum class Kind {
-    nothing,     // nothing (more) now
-    retire,      // stop accepting, finish what is in flight, exit by `deadline_ns`
-    held,        // the master has `connection`: forget it. Its fd is closed already, without a shutdown
-    declined,    // the master does not take `connection`: `fd` is yours again, resume it
-    adopt,       // `fd` is a client's connection from another worker, between two requests. Serve it
-    master_gone  // said once; exit at once
+    nothing,        // nothing (more) now
+    retire,         // stop accepting, finish what is in flight, exit by `deadline_ns`
+    held,           // the master has `connection`: forget it. Its fd is closed already, without a shutdown
+    declined,       // the master does not take `connection`: `fd` is yours again, resume it
+    adopt,          // `fd` is a client's connection from another worker, between two requests. Serve it
+    master_gone,    // said once; exit at once
+    announce_close  // a stop has begun: serve on, but let each answer say `Connection: close`
   };
   Kind kind = Kind::nothing;
   std::uint64_t deadline_ns = UINT64_MAX;  // CLOCK_MONOTONIC; the greatest value: no deadline
@@ -70,7 +72,7 @@ class WorkerContext {
   // What the worker says. Each is sent at once or, if the master is behind, kept and sent later. False: it was not
   // taken (too much waits, or the master is gone).
   virtual bool ready(WorkerDrain) = 0;  // start-up is done and the listeners are in the loop: the worker serves
-  virtual bool stopping() = 0;          // it ends of its own will
+  virtual bool stopping() = 0;          // it accepts no new connection any more
   virtual bool status(const char* one_line) = 0;
   virtual bool next_due(std::int64_t unix_seconds) = 0;  // when its own schedule next needs it awake
 

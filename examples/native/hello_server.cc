@@ -161,7 +161,7 @@ void HelloServer::begin_request(Connection& connection, const HttpRequest& reque
   connection.has_asked = true;
   const Answer answer = handler_(request, context_);
   connection.status = answer.status;
-  connection.keep_alive = request.keep_alive && (!retiring_ || may_move(connection));
+  connection.keep_alive = request.keep_alive && !announces_close_ && (!retiring_ || may_move(connection));
   connection.out = response(answer.status, answer.body, connection.keep_alive, request.method == "HEAD");
   if (answer.delay_ns == 0) return;
   connection.answer_at_ns = now_ns() + answer.delay_ns;
@@ -280,6 +280,7 @@ void HelloServer::hear_the_master() {
   using Kind = moult::WorkerMessage::Kind;
   for (auto message = context_.next_message(); message.kind != Kind::nothing; message = context_.next_message()) {
     switch (message.kind) {
+      case Kind::announce_close: announces_close_ = true; break;
       case Kind::retire: retire(message); break;
       case Kind::held: given_.erase(message.connection); break;
       case Kind::declined: take_back(message.connection); break;

@@ -9,6 +9,8 @@
 //   answer says `Connection: close`; who is idle is closed, but not before a first request had time to come.
 //
 //   it adopts what others gave up, as if it had just accepted it.
+//
+//   a stop has begun: it serves on, and each answer says `Connection: close`.
 #include <sys/epoll.h>
 
 #include <cstdint>
@@ -78,7 +80,7 @@ class HelloServer {
   std::map<int, moult::WorkerContext::Caller> listeners_;
   std::map<int, Connection> connections_;
   std::map<std::uint64_t, Connection> given_;  // whose descriptors the context has, until the master answers
-  bool accepting_ = false, retiring_ = false, parking_ = true, master_gone_ = false;
+  bool accepting_ = false, announces_close_ = false, retiring_ = false, parking_ = true, master_gone_ = false;
   std::uint64_t deadline_ns_ = UINT64_MAX, fresh_until_ns_ = 0;
 };
 }  // namespace example

@@ -50,6 +50,7 @@ class ChannelLink final : public WorkerLink {
 
   void go() override;
   void retire(MonotonicTime deadline, Adopters) override;
+  void announce_close() override { tell({{"ANNOUNCE_CLOSE", "1"}}); }
   void signal(int signal_number) override;
   void reopen_logs() override;
   pid_t pid() const override { return pid_; }

@@ -57,6 +57,19 @@ bool others_follow(const Pool& pool) {
   return false;
 }
 
+bool announces_close(const Pool& pool) {
+  switch (pool.goal.mode) {
+    case Mode::delay:
+    case Mode::draining:
+    case Mode::last: return true;
+    case Mode::serve:
+    case Mode::sleep:
+    case Mode::quick:
+    case Mode::finished: break;
+  }
+  return false;
+}
+
 Rank recycle_rank(const Worker& w) {
   const auto* recycle = std::get_if<Recycle>(&w.decision);
   if (!recycle) return Rank::none;

@@ -48,6 +48,7 @@ class WorkerLink {
   virtual void go() = 0;            // a spare takes a slot
   // Stop accepting, finish what is in flight, exit by then.
   virtual void retire(MonotonicTime deadline, Adopters) = 0;
+  virtual void announce_close() {}             // serve on, but let each answer end its connection: a stop has begun
   virtual void signal(int signal_number) = 0;  // to the worker; SIGKILL goes to its whole group
   virtual void reopen_logs() = 0;  // SIGUSR1 to those who know it; nothing to a command that might die of it
   virtual pid_t pid() const = 0;   // zero: not started yet

@@ -215,6 +215,25 @@ def test_at_a_stop_a_client_that_has_just_come_is_answered(start):
 
 
 @needs_the_example
+def test_during_the_stop_delay_each_answer_says_that_its_connection_ends(start):
+    moult = example(start, "-w", "2", "--stop-delay", "3s")
+    moult.wait_serving(2)
+    clients = idle_clients(moult, 4)
+    assert not any(client.closes for client in clients)
+    moult.signal(signal.SIGTERM)
+
+    def new_client_is_told() -> bool:
+        client = KeptAlive(moult.address)
+        client.ask()
+        return client.closes
+    moult.wait_for(new_client_is_told, "the stop has begun", 2)
+    for client in clients:
+        client.ask()
+    assert all(client.closes for client in clients)
+    assert moult.wait_exit() == 0
+
+
+@needs_the_example
 def test_an_answer_that_a_stop_overtakes_says_that_its_connection_ends(start):
     moult = example(start, "-w", "2")
     moult.wait_serving(2)

@@ -122,6 +122,11 @@ TEST_F(WorkerOverAChannel, HearsWhetherOthersTakeWhatItGivesUp) {
   EXPECT_FALSE(worker.next_message().parking);
 }
 
+TEST_F(WorkerOverAChannel, HearsThatItsAnswersAreToEndTheirConnections) {
+  tell({{"ANNOUNCE_CLOSE", "1"}});
+  EXPECT_EQ(worker.next_message().kind, Kind::announce_close);
+}
+
 TEST_F(WorkerOverAChannel, PassesOverWhatItDoesNotUnderstand) {
   tell({{"NEWS", "1"}});
   tell({{"HELD", "77"}});

@@ -238,6 +238,23 @@ TEST_F(NativeExample, ClosesAnIdleCallWhenItRetires) {
   EXPECT_EQ(worker.exit_status(), 0);
 }
 
+TEST_F(NativeExample, SaysInEachAnswerThatItClosesOnceAStopHasBegun) {
+  Client client(door), idle(door);
+  for (Client* each : {&client, &idle}) {
+    each->get("/");
+    EXPECT_THAT(each->answer(), Not(HasSubstr("Connection: close")));
+  }
+  say(Message{{"ANNOUNCE_CLOSE", "1"}});
+  client.get("/slow");
+  EXPECT_THAT(client.answer(), HasSubstr("Connection: close"));
+  EXPECT_TRUE(client.ended());
+  Client late(door);
+  late.get("/");
+  EXPECT_THAT(late.answer(), HasSubstr("Connection: close")) << "it accepts on";
+  idle.get("/");
+  EXPECT_THAT(idle.answer(), HasSubstr("Connection: close")) << "who was idle has not been closed";
+}
+
 TEST_F(NativeExample, TheLastOneClosesTheIdleAndAnswersTheBusyWithAClose) {
   Client idle(door), busy(door);
   idle.get("/");
