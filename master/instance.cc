@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/event_loop.h"
-#include "master/connections/connection_keeper.h"
+#include "master/connections/backlog.h"
 #include "master/control/supervisor_parts.h"
 #include "master/instance_options.h"
 #include "master/launch/open_files.h"
@@ -39,6 +39,7 @@ struct Instance::Parts {
   std::unique_ptr<FleetGate> gate;
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<ConnectionKeeper> connection_keeper;
+  std::unique_ptr<Backlog> backlog;
   std::unique_ptr<CloseAnnouncer> close_announcer;
   std::unique_ptr<CapacityTeller> capacity_teller;
   std::unique_ptr<HealthWatch> health_watch;
@@ -71,15 +72,18 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   supervisor->observe(*capacity_teller);
   close_announcer = std::make_unique<CloseAnnouncer>([this](WorkerId id) { return supervisor->link(id); });
   supervisor->observe(*close_announcer);
-  supervisor->on_close_listeners([this](WorkerId) {
-    doors->close();
-    supervisor->listeners_closed();
-  });
   connection_keeper = std::make_unique<ConnectionKeeper>(
       loop.get(), options::parking(config), [this](WorkerId id) { return supervisor->link(id); },
       [] { return room_for_a_parked_connection(); });
   supervisor->observe(*connection_keeper);
   supervisor->on_connections(connection_keeper->events());
+  backlog = std::make_unique<Backlog>(loop.get(), *connection_keeper);
+  supervisor->on_close_listeners([this](WorkerId) {
+    backlog->hand_over(doors->listeners.descriptors(), [this] {
+      doors->close();
+      supervisor->listeners_closed();
+    });
+  });
   supervisor->on_finished([this](int code) {
     exit_code = code;
     doors->close();  // nobody will serve who comes while we take our leave

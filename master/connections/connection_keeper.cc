@@ -46,9 +46,11 @@ ConnectionKeeper::ConnectionKeeper(uv_loop_t* loop, const ParkingPolicy& policy,
       policy_(policy),
       links_(std::move(links)),
       room_(std::move(room)),
-      offered_(policy.most),
+      offered_(policy.most + policy.most_accepted),
       refusals_(loop, std::min(Refusals::most, policy.most)),
-      machine_(loop, Parking{}, policy_, [this](const ParkingAction& action) { perform(action); }) {}
+      machine_(loop, Parking{}, policy_, [this](const ParkingAction& action) { perform(action); }) {
+  machine_.on_settled([this] { settle(); });
+}
 
 ConnectionEvents ConnectionKeeper::events() {
   decltype(ConnectionEvents::stored) hear_stored;
@@ -64,6 +66,22 @@ ConnectionEvents ConnectionKeeper::events() {
                 machine_.post(DeclinedBy{id, by});
               },
           .ended = [this](WorkerId who) { machine_.post(AdopterGone{who}); }};
+}
+
+void ConnectionKeeper::accepted(UniqueFd fd) {
+  const ConnectionId id{++last_id_};
+  kept_[id] = {std::move(fd), WorkerId{}, 0, nullptr};
+  machine_.post(Accepted{id});
+}
+
+void ConnectionKeeper::when_quiet(std::function<void()> call) {
+  when_quiet_ = std::move(call);
+  settle();
+}
+
+void ConnectionKeeper::settle() {
+  if (!when_quiet_ || !is_quiet()) return;
+  std::exchange(when_quiet_, nullptr)();
 }
 
 void ConnectionKeeper::finish(std::function<void()> done) {
@@ -83,7 +101,7 @@ ParkingDescription ConnectionKeeper::describe() const {
 
 void ConnectionKeeper::worker_gone(const Worker& worker, const Exit&) {
   adopters_.erase(worker.id);
-  machine_.post(AdopterGone{worker.id});
+  machine_.post(AdopterGone{worker.id});  // and settle()
 }
 
 // From levels, so that nothing that ends a worker's service can be missed.

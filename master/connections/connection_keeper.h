@@ -39,6 +39,16 @@ class ConnectionKeeper final : public WorkerObserver {
 
   // For the links of all workers; not called after our end. Without room for any, nobody hears of what they store.
   ConnectionEvents events();
+
+  // At a stop (Backlog): a client that the master accepted itself, while takes_accepted(), is offered to whoever
+  // serves.
+  bool serves() const { return !adopters_.empty(); }
+  bool takes_accepted() const { return moult::takes_accepted(machine_.state(), policy_); }
+  void accepted(UniqueFd);
+  // No client waits for a worker, or there is none.
+  bool is_quiet() const { return moult::is_quiet(machine_.state()) || !serves(); }
+  void when_quiet(std::function<void()> call);  // called once, maybe from inside; it must not call us
+
   // Nobody will serve any more. `done` is called, maybe from inside, when no connection is left: at the latest after
   // Refusals::linger.
   void finish(std::function<void()> done);
@@ -49,13 +59,14 @@ class ConnectionKeeper final : public WorkerObserver {
 
  private:
   struct Kept {
-    UniqueFd fd;  // empty once it was offered: then the custody has it
-    WorkerId from;
+    UniqueFd fd;                     // empty once it was offered: then the custody has it
+    WorkerId from;                   // zero: the master accepted it
     std::uint64_t stored_as;         // its id in that worker
     std::unique_ptr<FdWatch> watch;  // while its client is listened to; gone before the fd
   };
   void stored(WorkerId, std::uint64_t stored_as, UniqueFd);
   void look_at_adopters();
+  void settle();
   void perform(const ParkingAction&);
   void take_in(ConnectionId);
   void turn_away(ConnectionId);
@@ -74,6 +85,7 @@ class ConnectionKeeper final : public WorkerObserver {
   // for another descriptor.
   std::uint64_t declined_at_the_door_ = 0;
   std::set<WorkerId> adopters_;  // that the parking was told of
+  std::function<void()> when_quiet_;
   Refusals refusals_;
   Machine<Parking, ParkingEvent, ParkingAction, ParkingPolicy> machine_;
 };

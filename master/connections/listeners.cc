@@ -59,6 +59,12 @@ Result<Listeners> Listeners::open(const ListenerOptions& options) {
   return Listeners(std::move(sockets));
 }
 
+std::vector<int> Listeners::descriptors() const {
+  std::vector<int> all;
+  for (const ListeningSocket& socket : sockets_) all.push_back(socket.fd());
+  return all;
+}
+
 std::vector<ListenerDescription> Listeners::describe() const {
   std::vector<ListenerDescription> all;
   for (const ListeningSocket& socket : sockets_) all.push_back({socket.fd(), socket.address(), socket.family()});

@@ -33,6 +33,7 @@ class Listeners {
   static Result<Listeners> open(const ListenerOptions&);
 
   std::vector<ListenerDescription> describe() const;
+  std::vector<int> descriptors() const;
   // The master's copies are closed and our unix paths are gone; those of the workers go with the workers. Again: no
   // effect.
   void close_all() { sockets_.clear(); }

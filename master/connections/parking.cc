@@ -18,6 +18,12 @@ class Transition {
     parking_.idle.emplace(until, e.id);
     actions_.push_back(TakeIn{e.id});
   }
+  void operator()(const Accepted& e) {
+    ++parking_.counts.accepted;
+    ParkedConnection& accepted = parking_.connections[e.id];
+    accepted.until = now_ + policy_.patience;
+    call(e.id, accepted);
+  }
   void operator()(const CannotWatch& e) {
     if (!leave_idle(e.id)) return;
     --parking_.counts.parked;
@@ -182,4 +188,10 @@ MonotonicTime next_deadline(const Parking& parking, MonotonicTime now) {
     if (each.rests_until > now) at = std::min(at, each.rests_until);
   return at;
 }
+
+bool takes_accepted(const Parking& parking, const ParkingPolicy& policy) {
+  return parking.connections.size() < policy.most + policy.most_accepted;
+}
+
+bool is_quiet(const Parking& parking) { return parking.connections.size() == parking.idle.size(); }
 }  // namespace moult

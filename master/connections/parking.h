@@ -6,6 +6,7 @@
 //
 //   (arrives) -> parked            there is room
 //   (arrives) -> (declined)        there is none: it stays the worker's
+//   (accepted) -> calling          by the master itself, at a stop: whether it has spoken or is about to
 //   parked    -> (declined)        it cannot be watched: the same
 //   parked    -> calling           its client spoke
 //   parked    -> ending            its keep-alive is over, or nobody will serve any more: it is looked at once more
@@ -40,6 +41,7 @@ struct ParkingPolicy {
   std::size_t most_offers = 64;
   // One whose last sign of life is older may hang, and is asked after the others. Workers beat once a second.
   Duration silence = std::chrono::seconds(2);
+  std::size_t most_accepted = 64;  // beside `most`, for those that the master accepted itself
 };
 
 enum class ConnectionState { parked, ending, calling, offered };
@@ -56,7 +58,7 @@ struct Adopter {  // a worker that serves and takes connections
   MonotonicTime heard_at = never;  // its last sign of life; never: it promised none, and its silence means nothing
 };
 struct ParkingCounts {  // since the start
-  std::uint64_t parked = 0, declined = 0;
+  std::uint64_t parked = 0, accepted = 0, declined = 0;
   std::uint64_t given = 0, closed_by_client = 0, timed_out = 0, closed_at_stop = 0, refused = 0;
 };
 struct Parking {
@@ -70,6 +72,9 @@ struct Parking {
 };
 
 struct Arrived {
+  ConnectionId id;
+};
+struct Accepted {  // while takes_accepted() says so
   ConnectionId id;
 };
 struct CannotWatch {
@@ -106,8 +111,9 @@ struct AdopterGone {  // all that it said was heard
   WorkerId worker;
 };
 struct ServiceEnds {};
-using ParkingEvent = std::variant<Arrived, CannotWatch, ClientSpoke, ClientHungUp, ClientSilent, AdoptedBy, DeclinedBy,
-                                  AdopterServes, AdopterHeard, AdopterLeaves, AdopterGone, ServiceEnds, TimePassed>;
+using ParkingEvent =
+    std::variant<Arrived, Accepted, CannotWatch, ClientSpoke, ClientHungUp, ClientSilent, AdoptedBy, DeclinedBy,
+                 AdopterServes, AdopterHeard, AdopterLeaves, AdopterGone, ServiceEnds, TimePassed>;
 
 struct TakeIn {  // tell its worker, and listen for its client
   ConnectionId id;
@@ -135,4 +141,7 @@ using ParkingAction = std::variant<TakeIn, TurnAway, LookAgain, OfferTo, LetGo, 
 
 Step<Parking, ParkingAction> transition(Parking, const ParkingEvent&, const ParkingPolicy&, MonotonicTime now);
 MonotonicTime next_deadline(const Parking&, MonotonicTime now);
+
+bool takes_accepted(const Parking&, const ParkingPolicy&);
+bool is_quiet(const Parking&);  // no client waits for a worker, and none is offered to one
 }  // namespace moult

@@ -4,6 +4,7 @@
 // thread; whoever begins to serve during the stop is told as well, and each of them once.
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "master/pool/pool_parts.h"
 #include "master/pool/worker_observer.h"

@@ -115,10 +115,7 @@ void Supervisor::headroom(Headroom headroom) {
   if (headroom != pool_.state().headroom) pool_.post(HeadroomChanged{headroom});
 }
 
-void Supervisor::listeners_closed() {
-  generations_.post(Cease{});  // fork servers hold the listeners, too
-  pool_.post(ListenersClosed{});
-}
+void Supervisor::listeners_closed() { pool_.post(ListenersClosed{}); }
 
 void Supervisor::reopen_logs() {
   for (auto& [id, each] : attached_)
@@ -155,7 +152,10 @@ void Supervisor::perform(const PoolAction& action) {
                    tell([&](WorkerObserver& o) { o.generation_proven(a.generation); });
                  },
                  [&](const GenerationRejected& a) { reject(a.generation); },
-                 [&](const CloseListeners& a) { close_listeners_(a.heir); },
+                 [&](const CloseListeners& a) {
+                   generations_.post(Cease{});  // fork servers hold the listeners, too
+                   close_listeners_(a.heir);
+                 },
                  [&](const Finished& a) { finish(a.exit_code); },
              },
              action);

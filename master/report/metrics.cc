@@ -79,8 +79,8 @@ void add_parking(std::vector<prometheus::MetricFamily>& all, const ParkingDescri
                       static_cast<double>(parking.callers)));
   all.push_back(count("moult_connections_parked_total", "Idle connections that workers gave up.", counts.parked));
   all.push_back(count("moult_connections_handed_over_total", "Those that another worker took.", counts.given));
-  all.push_back(count("moult_connections_declined_total", "Those not taken (no room, or lost on the way): their worker's.",
-                      counts.declined));
+  all.push_back(count("moult_connections_declined_total",
+                      "Those not taken (no room, or lost on the way): their worker's.", counts.declined));
   all.push_back(count("moult_connections_refused_total", "Those whose client spoke, and got 503: no worker served.",
                       counts.refused));
   Counts closed("moult_connections_parked_closed_total",

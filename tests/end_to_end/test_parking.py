@@ -215,6 +215,21 @@ def test_at_a_stop_a_client_that_has_just_come_is_answered(start):
 
 
 @needs_the_example
+def test_at_a_stop_who_waits_to_be_accepted_is_answered(start):
+    moult = example(start)
+    worker = moult.wait_serving(1)[0]
+    os.kill(worker, signal.SIGSTOP)
+    clients = [KeptAlive(moult.address) for _ in range(100)]
+    for client in clients:
+        client.send()
+    moult.signal(signal.SIGTERM)
+    moult.wait_for(lambda: parking(moult)["offered"] > 0, "the master has accepted some")
+    os.kill(worker, signal.SIGCONT)
+    assert [client.answer() for client in clients] == [worker] * 100
+    assert moult.wait_exit() == 0
+
+
+@needs_the_example
 def test_during_the_stop_delay_each_answer_says_that_its_connection_ends(start):
     moult = example(start, "-w", "2", "--stop-delay", "3s")
     moult.wait_serving(2)

@@ -4,9 +4,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
-#include <csignal>
-
 #include "tests/unit/connections/client_pair.h"
+#include "tests/unit/connections/scripted_link.h"
 namespace moult {
 namespace {
 using namespace std::chrono_literals;
@@ -14,30 +13,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
-
-struct ScriptedLink final : WorkerLink {
-  std::vector<std::string>& said;
-  bool open = true;
-  std::optional<MonotonicTime> beat;
-  std::map<ConnectionId, UniqueFd> passed;  // what the worker has of it
-  explicit ScriptedLink(std::vector<std::string>& words) : said(words) {}
-  void go() override {}
-  void retire(MonotonicTime, Adopters) override {}
-  void signal(int) override {}
-  void reopen_logs() override {}
-  pid_t pid() const override { return 1; }
-  const ScoreboardMemory* scoreboard() const override { return nullptr; }
-  std::optional<MonotonicTime> heartbeat() const override { return beat; }
-  bool adopts() const override { return open; }
-  bool adopt(ConnectionId id, int fd) override {
-    if (!open) return false;
-    said.push_back("ADOPT=" + std::to_string(id.value));
-    passed[id] = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));  // as the kernel does
-    return true;
-  }
-  void hold(std::uint64_t number) override { said.push_back("HELD=" + std::to_string(number)); }
-  void decline(std::uint64_t number) override { said.push_back("DECLINED=" + std::to_string(number)); }
-};
 
 class ConnectionKeeperTest : public testing::Test {
  protected:

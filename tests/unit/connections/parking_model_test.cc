@@ -16,6 +16,7 @@ struct World {
   explicit World(unsigned seed) : random(seed) {
     policy.most = 1 + below(12);
     policy.most_offers = 1 + below(4);
+    policy.most_accepted = below(4);
   }
 
   unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }
@@ -74,7 +75,7 @@ struct World {
   // --- what must be true after each step
 
   void check() {
-    ASSERT_LE(parking.connections.size(), policy.most);
+    ASSERT_LE(parking.connections.size(), policy.most + policy.most_accepted);
     Parking::Queue idle, callers;
     std::map<WorkerId, std::size_t> offers;
     for (const auto& [id, each] : parking.connections) {
@@ -101,7 +102,8 @@ struct World {
     ASSERT_TRUE(!parking.ends || (idle.empty() && callers.empty()));
     const ParkingCounts& c = parking.counts;
     ASSERT_EQ(c.given + c.closed_by_client + c.timed_out + c.closed_at_stop + c.refused + c.declined, ended.size());
-    ASSERT_EQ(c.parked, parking.connections.size() + ended.size() - c.declined);
+    ASSERT_EQ(c.parked + c.accepted, parking.connections.size() + ended.size() - c.declined);
+    if (queue.size() == 1) { ASSERT_EQ(is_quiet(parking), callers.empty() && offered.empty()); }  // nobody is ending
   }
 
   // --- what happens
@@ -118,6 +120,14 @@ struct World {
     arrived.insert(id);
     post(Arrived{id});
     if (below(50) == 0) post(CannotWatch{id});
+  }
+  void accept() {
+    if (!takes_accepted(parking, policy)) return;
+    const ConnectionId id{++last_connection};
+    arrived.insert(id);
+    ours.insert(id);
+    spoke_at[id] = now;
+    post(Accepted{id});
   }
   void speak(ConnectionId id) {
     if (is_idle(id)) spoke_at[id] = now;
@@ -162,7 +172,7 @@ struct World {
     else post(DeclinedBy{id, worker});
   }
   void something() {
-    switch (below(15)) {
+    switch (below(16)) {
       case 0:
       case 1:
       case 2: return arrive();
@@ -175,6 +185,7 @@ struct World {
       case 9: return below(3) ? void() : go(some_worker());
       case 10: return nonsense();
       case 11: return post(AdopterHeard{some_worker(), now - 1ms * below(4000)});
+      case 12: return accept();
       default: return pass_time();
     }
   }

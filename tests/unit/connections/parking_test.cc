@@ -294,6 +294,27 @@ TEST_F(ParkingTest, WhatTheLastWorkerGivesUpIsTakenFromItAndClosedAtOnce) {
   EXPECT_THAT(post(ClientSilent{{1}}), ElementsAre("close 1"));
 }
 
+TEST_F(ParkingTest, OneThatTheMasterAcceptedIsOfferedAtOnceBesideAllThatAreParked) {
+  policy.most = 1;
+  policy.most_accepted = 1;
+  park(1);
+  EXPECT_TRUE(is_quiet(parking));
+  ASSERT_TRUE(takes_accepted(parking, policy));
+  EXPECT_THAT(post(Accepted{{2}}), IsEmpty()) << "nobody serves yet";
+  EXPECT_FALSE(takes_accepted(parking, policy));
+  EXPECT_FALSE(is_quiet(parking));
+  EXPECT_THAT(post(AdopterServes{{7}}), ElementsAre("offer 2 to worker 7"));
+  EXPECT_FALSE(is_quiet(parking));
+  EXPECT_THAT(post(AdoptedBy{{2}, {7}}), ElementsAre("let go 2"));
+  EXPECT_TRUE(is_quiet(parking));
+  EXPECT_TRUE(takes_accepted(parking, policy));
+}
+
+TEST_F(ParkingTest, OneThatTheMasterAcceptedIsRefusedWhenNobodyWillServe) {
+  post(ServiceEnds{});
+  EXPECT_THAT(post(Accepted{{1}}), ElementsAre("refuse 1"));
+}
+
 TEST_F(ParkingTest, AnOfferThatComesBackAfterTheEndIsRefused) {
   post(AdopterServes{{7}});
   park(1);
