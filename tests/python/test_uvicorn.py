@@ -9,6 +9,7 @@ import pytest
 from http_client import Connection
 from master import APPS, Master, receive, until
 from moult import contract
+from parking import Parking
 
 COMBINATIONS = [(loop, http) for loop in ("asyncio", "uvloop") for http in ("httptools", "h11")]
 GOING_AWAY_FOR_A_RESTART = 1012
@@ -165,23 +166,6 @@ def test_a_connection_that_is_idle_for_too_long_is_closed():
             assert worker.read("OPEN_CONNECTIONS") == 1
 
 
-def test_retire_answers_what_is_in_flight_and_closes_what_is_idle(server, worker):
-    with Connection(server.port) as busy, Connection(server.port) as idle, Connection(server.port) as stream:
-        idle.get("/")
-        stream.send("/stream?0.3").read_until(b"first")
-        busy.send("/sleep?1")
-        worker.shows(REQUESTS_STARTED=3)
-        worker.retire()
-        assert worker.next_message() == {"STOPPING": "1"}
-        assert idle.is_closed()
-        answer = busy.answer()
-        assert answer.status == 200 and answer.headers["connection"] == "close" and busy.is_closed()
-        stream.read_until(b"last")
-    assert worker.gone(5) == 0
-    assert worker.next_message() is None
-    assert worker.shows(REQUESTS_STARTED=3, REQUESTS_FINISHED=3)
-
-
 def test_after_one_has_retired_the_others_serve_on(server, worker):
     other = server.worker(1)
     worker.retire()
@@ -191,28 +175,6 @@ def test_after_one_has_retired_the_others_serve_on(server, worker):
         with Connection(where) as client:
             assert client.get("/").text() == "hello from %d" % other.pid
     other.kill()
-
-
-def test_retire_finishes_a_request_whose_head_is_half_received(server, worker):
-    with Connection(server.port) as client:
-        client.get("/")
-        client.socket.sendall(b"GET /sleep?0 HTTP/1.1\r\nHo")
-        time.sleep(0.1)
-        worker.retire()
-        worker.next_message()
-        client.socket.sendall(b"st: x\r\n\r\n")
-        answer = client.answer()
-        assert answer.status == 200 and answer.headers["connection"] == "close"
-    assert worker.gone(5) == 0
-
-
-def test_retire_answers_the_first_request_on_a_connection_that_was_just_accepted(server, worker):
-    with Connection(server.port) as client:
-        worker.shows(OPEN_CONNECTIONS=1)
-        worker.retire()
-        worker.next_message()
-        assert client.get("/").headers["connection"] == "close"
-    assert worker.gone(5) == 0
 
 
 def test_a_websocket_is_told_of_the_restart(server, worker):
@@ -235,12 +197,13 @@ def test_the_deadline_ends_what_does_not(server, worker):
 
 
 def test_term_is_as_retire_and_int_and_quit_are_quick(server, worker):
-    with Connection(server.port) as client:
+    with Connection(server.port) as client, Parking() as parking:
+        parking.add(worker)
         client.send("/sleep?0.5")
         worker.shows(REQUESTS_STARTED=1)
         os.kill(worker.pid, signal.SIGTERM)
-        assert client.answer().headers["connection"] == "close"
-    assert worker.gone(5) == 0
+        assert client.answer().status == 200
+        assert worker.gone(5) == 0 and parking.counts["stored"] == 1
     for number in (signal.SIGINT, signal.SIGQUIT):
         quick = server.worker()
         with Connection(server.port) as client:
@@ -352,20 +315,53 @@ def certificate(tmp_path_factory):
     return {"certfile": cert, "keyfile": key}
 
 
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_tls_ends_in_the_worker_but_for_the_internal_door(certificate, loop):
-    with Master("asgi_app:app", server_options={"loop": loop}, **certificate) as master:
+@pytest.fixture(params=COMBINATIONS, ids="-".join)
+def tls_server(certificate, request):
+    with Master("asgi_app:app", server_options=dict(zip(("loop", "http"), request.param)), **certificate) as master:
         master.loaded()
-        worker = master.worker()
-        with Connection(master.port, tls=True) as client, Connection(master.internal_path) as inside:
-            assert json.loads(client.get("/scope").text())["scheme"] == "https"
-            assert json.loads(inside.get("/scope").text())["scheme"] == "http"
-            client.send("/sleep?0.5")
-            worker.shows(REQUESTS_STARTED=2)
-            worker.retire()
-            assert client.answer().headers["connection"] == "close"
-        assert worker.gone(5) == 0
-        assert worker.shows(REQUESTS_FINISHED=2, CALLS_FINISHED=1)
+        yield master
+
+
+def test_tls_ends_in_the_worker_but_for_the_internal_door(tls_server):
+    worker = tls_server.worker()
+    with Connection(tls_server.port, tls=True) as client, Connection(tls_server.internal_path) as inside:
+        assert json.loads(client.get("/scope").text())["scheme"] == "https"
+        assert json.loads(inside.get("/scope").text())["scheme"] == "http"
+        assert worker.drain == "close" and worker.shows(REQUESTS_FINISHED=1, CALLS_FINISHED=1)
+
+
+def test_what_cannot_move_is_answered_with_a_close_and_closed_when_idle(tls_server):
+    worker = tls_server.worker()
+    port = tls_server.port
+    with Connection(port, tls=True) as busy, Connection(port, tls=True) as idle, Connection(port, tls=True) as stream:
+        idle.get("/")
+        stream.send("/stream?0.3").read_until(b"first")
+        busy.send("/sleep?1")
+        worker.shows(REQUESTS_STARTED=3)
+        worker.retire()
+        assert worker.next_message() == {"STOPPING": "1"}
+        assert idle.is_closed()
+        answer = busy.answer()
+        assert answer.status == 200 and answer.headers["connection"] == "close" and busy.is_closed()
+        stream.read_until(b"last")
+    assert worker.gone(5) == 0
+    assert worker.next_message() is None
+    assert worker.shows(REQUESTS_STARTED=3, REQUESTS_FINISHED=3)
+
+
+def test_what_cannot_move_has_the_answer_to_a_request_that_is_half_received(tls_server):
+    worker = tls_server.worker()
+    with Connection(tls_server.port, tls=True) as client, Connection(tls_server.port, tls=True) as fresh:
+        client.get("/")
+        client.socket.sendall(b"GET /sleep?0 HTTP/1.1\r\nHo")
+        worker.shows(OPEN_CONNECTIONS=2)
+        time.sleep(0.1)
+        worker.retire()
+        worker.next_message()
+        client.socket.sendall(b"st: x\r\n\r\n")
+        for answer in (client.answer(), fresh.get("/")):
+            assert answer.status == 200 and answer.headers["connection"] == "close"
+    assert worker.gone(5) == 0
 
 
 def test_an_app_that_is_no_asgi_goes_to_gunicorn_and_an_option_of_uvicorns_is_refused_there():
@@ -396,5 +392,5 @@ def test_messages_to_a_booting_worker_wait_for_it():
         master.loaded()
         worker = master.fork().hello()
         worker.retire()
-        assert receive(worker.channel)[0] == {"READY": "1", "DRAIN": "close"}
+        assert receive(worker.channel)[0] == {"READY": "1", "DRAIN": "handover"}
         assert worker.gone(5) == 0

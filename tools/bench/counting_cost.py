@@ -63,7 +63,7 @@ class RequestResponseCycle:
     """uvicorn's, without what it does: each request makes one, and runs it."""
 
     def __init__(self, scope: dict, transport: Any) -> None:
-        self.scope, self.transport = scope, transport
+        self.scope, self.transport, self.more_body = scope, transport, False
 
     def run_asgi(self, app: Any) -> None:
         pass

@@ -54,6 +54,11 @@ async def http(scope, receive, send):
             "client": (scope["client"] or [None])[0],
             "hooks": hooks}).encode())
         return
+    elif path == "/later":
+        await answer(send, b"hello from %d" % os.getpid())
+        await asyncio.sleep(float(query))
+        print("done later", flush=True)
+        return
     elif path == "/big":
         await answer(send, b"x" * int(query))
         return

@@ -8,6 +8,7 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple
 from . import contract
 
 MAX_PASSED_FDS = 8  # in one message; the protocol's most is 4 (FORK=)
+_NOT_NOW = (errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.ETOOMANYREFS)
 _FD_BYTES = array.array("i").itemsize
 _ANCILLARY_BYTES = socket.CMSG_SPACE(MAX_PASSED_FDS * _FD_BYTES)
 
@@ -33,6 +34,21 @@ class Channel:
     def say(self, *lines: Tuple[str, object]) -> None:
         """Sends one message. Raises OSError when the master is gone."""
         self._socket.send(contract.build(lines))
+
+    def pass_on(self, fd: int, *lines: Tuple[str, object]) -> bool:
+        """Sends one message with a descriptor, which stays the caller's.
+
+        False: not now. The master is behind, or too many descriptors are under way: to be tried again after a while.
+        Raises OSError when the master is gone.
+        """
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))
+        try:
+            self._socket.sendmsg([contract.build(lines)], [rights], socket.MSG_DONTWAIT)
+        except OSError as error:
+            if error.errno in _NOT_NOW:
+                return False
+            raise
+        return True
 
     def hear(self, wait: bool = True) -> Optional[Received]:
         """The next message, or None when the other end is closed. BlockingIOError if nothing is there to be had now.

@@ -6,6 +6,7 @@ plain calls; a coroutine around the app's, and one more call for each message th
 much. So what is rarely wanted is looked for when it is: 5xx in the table of status lines, streams by the server's turn.
 What has no such cycle is counted by asgi_counting.
 """
+import asyncio
 import functools
 import sys
 from typing import Any, Callable, Dict, List, Optional
@@ -41,7 +42,8 @@ def can_count(protocol: Any) -> bool:
 
 
 class Counting:
-    """Makes the counting classes of one protocol class: `public`, and `internal` for the internal door."""
+    """Makes the counting classes of one protocol class: `public`, and `internal` for the internal door. settle() looks
+    at once at the answers that are not all with the kernel yet; else that is done now and then."""
 
     def __init__(self, protocol: Any, words: Any, visitors: ledger.Ledger, calls: ledger.Ledger,
                  connection_loop: ConnectionLoop, app: Any) -> None:
@@ -50,17 +52,19 @@ class Counting:
             mark_scope(scope)
             await app(scope, receive, send)
 
-        def finish_internal(cycle: Any) -> None:
+        def finish_either(cycle: Any) -> None:
             calls.finish(cycle)
-            visitors.finish(cycle)  # above --server-option limit_concurrency=N uvicorn answers itself
+            visitors.finish(cycle)  # above --server-option limit_concurrency=N uvicorn itself answers a call
 
         module = cycle_module(protocol)
         _count_5xx(module, visitors.server_error)
         module.RequestResponseCycle = _counting_cycle(  # type: ignore[union-attr]
             module.RequestResponseCycle, visitors.begin, calls.begin, called, app)  # type: ignore[union-attr]
         running = _running(visitors, calls)
-        self.public = _counting_protocol(protocol, words, visitors.finish, running, connection_loop)
-        internal = _counting_protocol(protocol, words, finish_internal, running, connection_loop)
+        settling = _Settling(finish_either, connection_loop.whole.call_later)
+        self.settle = settling.look
+        self.public = _counting_protocol(protocol, words, visitors.finish, settling.later, running, connection_loop)
+        internal = _counting_protocol(protocol, words, finish_either, settling.later, running, connection_loop)
 
         class InternalProtocol(internal):  # type: ignore[misc]
             @functools.wraps(protocol.__init__)
@@ -123,9 +127,9 @@ def _counting_cycle(cycle_class: Any, begin_visit: Callable[[Any], None], begin_
 
 
 def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], None],
-                       running: Callable[[Any], List[Any]], connection_loop: ConnectionLoop) -> Any:
+                       settle_later: Callable[[List[Any]], None], running: Callable[[Any], List[Any]],
+                       connection_loop: ConnectionLoop) -> Any:
     response_complete = protocol_class.on_response_complete
-    settle_later = _settling(finish, connection_loop)
     # uvloop writes at the end of the loop's turn: what is queued before that says nothing of the client.
     on_uvloop = type(connection_loop.whole).__module__.startswith("uvloop")
     queued_bytes = _UVLOOP_QUEUED_BYTES if on_uvloop else 0
@@ -153,11 +157,16 @@ def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], 
             if self.pipeline:
                 complete = [cycle for cycle in running(self) if cycle.response_complete]
                 settle_later(complete)
-            elif self.transport.get_write_buffer_size() <= queued_bytes:
-                finish(self.cycle)
+                response_complete(self)
+                return
+            cycle = self.cycle
+            if self.transport.get_write_buffer_size() <= queued_bytes:
+                finish(cycle)
             else:
-                settle_later([self.cycle])
+                settle_later([cycle])
             response_complete(self)
+            if cycle.more_body:
+                self.cycle = RestOfBody()
 
     for name in ("handle_upgrade", "handle_websocket_upgrade"):
         if hasattr(protocol_class, name):
@@ -165,28 +174,61 @@ def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], 
     return CountingProtocol
 
 
-def _settling(finish: Callable[[Any], None], connection_loop: ConnectionLoop) -> Callable[[List[Any]], None]:
-    """For answers that are complete, but not yet all with the kernel: their clients read slowly."""
-    settling: List[Any] = []
-    call_later = connection_loop.whole.call_later
+class RestOfBody:
+    """Stands in for a cycle whose answer was complete before its request: the app did not want the body.
 
-    def later(cycles: List[Any]) -> None:
-        if not settling:
-            call_later(_SETTLE_SECONDS, look)
-        settling.extend(cycles)
+    httptools' side of uvicorn passes over the rest of such a body without a trace, and nothing tells then whether the
+    connection is in the middle of it. Here `response_complete` tells.
+    """
+    keep_alive = True
+    disconnected = False
 
-    def look() -> None:
-        looked_at = settling[:]
-        settling.clear()
+    def __init__(self) -> None:
+        self.more_body = True
+        self.body = _Nothing()
+        self.message_event = asyncio.Event()
+
+    @property
+    def response_complete(self) -> bool:
+        return not self.more_body
+
+
+class _Nothing:
+    """What is added to it is gone."""
+
+    def __iadd__(self, more: Any) -> "_Nothing":
+        return self
+
+    def __len__(self) -> int:
+        return 0
+
+
+class _Settling:
+    """Answers that are complete, but not yet all with the kernel: their clients read slowly."""
+
+    def __init__(self, finish: Callable[[Any], None], call_later: Callable[[float, Callable[[], None]], Any]) -> None:
+        self._finish = finish
+        self._call_later = call_later
+        self._cycles: List[Any] = []
+
+    def later(self, cycles: List[Any]) -> None:
+        if not self._cycles:
+            self._call_later(_SETTLE_SECONDS, self._turn)
+        self._cycles.extend(cycles)
+
+    def look(self) -> None:
+        looked_at = self._cycles[:]
+        self._cycles.clear()
         for cycle in looked_at:
             if cycle.transport.get_write_buffer_size():
-                settling.append(cycle)
+                self._cycles.append(cycle)
             else:
-                finish(cycle)
-        if settling:
-            call_later(_SETTLE_SECONDS, look)
+                self._finish(cycle)
 
-    return later
+    def _turn(self) -> None:
+        self.look()
+        if self._cycles:
+            self._call_later(_SETTLE_SECONDS, self._turn)
 
 
 def _stripped_upgrade(handle: Any) -> Any:

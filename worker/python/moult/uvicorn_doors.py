@@ -11,8 +11,10 @@ from .uvicorn_keep_alive import ConnectionLoop
 class Doors(NamedTuple):
     public: Any
     internal: Any
-    # To be called in each turn of the server, with its connections: closes what was idle for too long, finds streams.
+    # To be called in each turn of the server, with its connections, and at its end: closes what was idle for too long,
+    # finds streams, and finishes what is delivered.
     look: Callable[[Any], None]
+    moves: bool  # what comes through `public` is of a class that we know, and can be handed over between two requests
 
 
 def make_doors(config: Any, words: Any, loop: Any) -> Doors:
@@ -22,6 +24,7 @@ def make_doors(config: Any, words: Any, loop: Any) -> Doors:
     protocol = config.http_protocol_class
 
     def look(connections: Any) -> None:
+        count.settle()
         connection_loop.close_expired(connections)
         visitors.find_streams(uvicorn_counting.is_streaming)
 
@@ -29,7 +32,7 @@ def make_doors(config: Any, words: Any, loop: Any) -> Doors:
         count = uvicorn_counting.Counting(protocol, words, visitors, calls, connection_loop, config.loaded_app)
         if config.ws_protocol_class is not None:
             config.ws_protocol_class = uvicorn_counting.counting_websocket(config.ws_protocol_class, words, visitors)
-        return Doors(count.public, count.internal, look)
+        return Doors(count.public, count.internal, look, config.ssl is None)
 
     # A class that we do not know (--server-option http=...) is counted around the app, and keeps its own timers. The
     # internal door has uvicorn's own.
@@ -39,4 +42,4 @@ def make_doors(config: Any, words: Any, loop: Any) -> Doors:
     count = uvicorn_counting.Counting(
         AutoHTTPProtocol, words, visitors, calls, connection_loop, config.loaded_app)
     config.loaded_app = asgi_counting.CountingApp(config.loaded_app, visitors, None, upgraded)
-    return Doors(protocol, count.internal, look)
+    return Doors(protocol, count.internal, look, False)

@@ -1,4 +1,5 @@
 """How one uvicorn connection is brought to its end when the worker retires."""
+import copy
 from typing import Any, List, Tuple
 
 CLOSE = (b"connection", b"close")
@@ -10,30 +11,29 @@ def is_websocket(connection: Any) -> bool:
 
 def is_fresh(connection: Any) -> bool:
     """Nothing was received yet: its first request is probably on the way."""
-    return connection.cycle is None and not _has_part_of_a_request(connection)
+    return connection.cycle is None and is_idle(connection)
 
 
 def is_idle(connection: Any) -> bool:
-    """Between two requests: nothing is read, answered or waits."""
-    cycle = connection.cycle
+    """Between two requests: nothing is being read, answered, pipelined or buffered."""
+    if hasattr(connection, "conn"):
+        import h11  # which made it
+        states = connection.conn.our_state, connection.conn.their_state
+        return states == (h11.IDLE, h11.IDLE) and not connection.conn.trailing_data[0]
+    cycle, scope = connection.cycle, getattr(connection, "scope", None)
     if cycle is not None and not cycle.response_complete:
         return False
-    return not _has_part_of_a_request(connection)
-
-
-def _has_part_of_a_request(connection: Any) -> bool:
-    h11_connection = getattr(connection, "conn", None)
-    if h11_connection is not None:
-        return bool(h11_connection.trailing_data[0])
     # httptools: on_message_begin() makes a new scope, on_headers_complete() puts the method into it.
-    scope = getattr(connection, "scope", None)
-    return bool(getattr(connection, "pipeline", ())) or (scope is not None and "method" not in scope)
+    return not getattr(connection, "pipeline", ()) and (scope is None or "method" in scope)
 
 
 def announce_close(connection: Any) -> None:
     """The answer that is being made, or else the next one, says `Connection: close`; then the server closes."""
     if hasattr(connection, "default_headers"):  # uvicorn copies them once a connection, later versions once a request
         connection.default_headers = with_close(connection.default_headers)
+    else:
+        connection.server_state = state = copy.copy(connection.server_state)  # the sets in it are the same
+        state.default_headers = with_close(state.default_headers)
     cycle = connection.cycle  # of several that were pipelined it is the last one
     if cycle is None or cycle.response_complete:
         return

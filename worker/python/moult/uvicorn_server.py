@@ -17,6 +17,7 @@ import uvicorn
 from . import uvicorn_drain
 from .failure import LeaveBoot, Refused
 from .uvicorn_doors import make_doors
+from .uvicorn_handover import UvicornConnections
 from .worker_process import Worker
 
 _QUICK_SECONDS = 2.0  # for the app's own shutdown after INT or QUIT
@@ -33,6 +34,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._worker = worker
         self._doors: Any = None
+        self._moving: Any = None
         self._reopen_logs = reopen_logs
         self._wake: Optional[asyncio.Future] = None
         self.servers: List[Any] = []
@@ -57,6 +59,10 @@ class Server(uvicorn.Server):
             raise Refused(heard.text() or "the app's start-up (lifespan) failed and said no more")
         loop = asyncio.get_running_loop()
         self._doors = make_doors(self.config, self._worker.words, loop)
+        public = self._doors.public
+        self._moving = UvicornConnections(self._worker, self.server_state.connections,
+                                          public if self._doors.moves else (), self._factory(public))
+        self._worker.handover = self._moving.handover if self._doors.moves else None
         await self._listen()
         loop.add_reader(self._worker.channel.fileno(), self._channel_readable)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
@@ -71,19 +77,21 @@ class Server(uvicorn.Server):
         if settings.internal_fd is not None:
             self.servers.append(await self._serve_on(settings.internal_fd, self._doors.internal, None))
 
-    async def _serve_on(self, fd: int, protocol: Any, tls: Any) -> Any:
+    def _factory(self, protocol: Any) -> Callable[[], Any]:
         arguments = {"config": self.config, "server_state": self.server_state}
         if "app_state" in inspect.signature(protocol.__init__).parameters:
             arguments["app_state"] = self.lifespan.state
+        return lambda: protocol(**arguments)
+
+    async def _serve_on(self, fd: int, protocol: Any, tls: Any) -> Any:
         loop, sock = asyncio.get_running_loop(), socket.socket(fileno=fd)
         sock.setblocking(False)
         options = {"sock": sock, "ssl": tls, "backlog": self.config.backlog}
-        factory: Callable[[], Any] = lambda: protocol(**arguments)
         if sock.family != socket.AF_UNIX:
-            return await loop.create_server(factory, **options)
+            return await loop.create_server(self._factory(protocol), **options)
         if sys.version_info >= (3, 13):
             options["cleanup_socket"] = False  # else the first worker to retire unlinks the path
-        return await loop.create_unix_server(factory, **options)
+        return await loop.create_unix_server(self._factory(protocol), **options)
 
     def _channel_readable(self) -> None:
         if self._worker.hear_master():
@@ -116,13 +124,14 @@ class Server(uvicorn.Server):
         left = self._worker.retire_deadline() - time.monotonic()
         drain_by = time.monotonic() + left - min(1.0, left * _DEADLINE_SHARE)
         self._announce_close()
-        for server in self.servers:
-            server.close()  # takes the listener out of our loop and closes our fd; the socket lives on in the others
+        await self._stop_accepting()
         self._worker.say_stopping()
         if not self.force_exit:
             await self._drain(drain_by)
+        self._worker.idle_closed = self._moving.idle()
         for connection in list(self.server_state.connections):
             connection.transport.close()
+        self._doors.look(())
         if self.server_state.tasks and not self.force_exit:
             self._worker.requests_cut = len(self.server_state.tasks)
         time_left = max(0.1, self._worker.retire_deadline() - time.monotonic())
@@ -130,30 +139,49 @@ class Server(uvicorn.Server):
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.lifespan.shutdown(), limit)
 
+    async def _stop_accepting(self) -> None:
+        """In two steps. asyncio makes a connection of what it accepted a turn later, and not for a closed server. And
+        what the kernel has for us already is read in these turns: it is answered here."""
+        loop = asyncio.get_running_loop()
+        for server in self.servers:
+            for sock in server.sockets:
+                loop.remove_reader(sock.fileno())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        for server in self.servers:
+            server.close()  # takes the listener out of our loop and closes our fd; the socket lives on in the others
+
     def _announce_close(self) -> None:
-        """From now on every answer says `Connection: close`."""
+        """From now on every answer says `Connection: close`, on what cannot move."""
         state = self.server_state
-        state.default_headers = uvicorn_drain.with_close(state.default_headers)
-        for connection in state.connections:
-            if not uvicorn_drain.is_websocket(connection):
-                uvicorn_drain.announce_close(connection)
+        if self._worker.handover is None:
+            state.default_headers = uvicorn_drain.with_close(state.default_headers)
+        for connection in self._ending_here():
+            uvicorn_drain.announce_close(connection)
+
+    def _ending_here(self) -> List[Any]:
+        """HTTP connections that end with this worker, as soon as they are idle."""
+        return [one for one in self.server_state.connections if not uvicorn_drain.is_websocket(one)
+                and not self._moving.keeps(one)]
 
     async def _drain(self, drain_by: float) -> None:
         state = self.server_state
-        # What the kernel has for us already is read in these turns of the loop: such a connection is not idle.
-        for _ in range(3):
-            await asyncio.sleep(0)
         began, websockets, pause = time.monotonic(), set(), 0.0
-        while (state.connections or state.tasks) and not self.force_exit and time.monotonic() < drain_by:
-            fresh_too = time.monotonic() - began > _FRESH_SECONDS
+        while self._has_connections() and not self.force_exit and time.monotonic() < drain_by:
             self._close_websockets([one for one in state.connections if uvicorn_drain.is_websocket(one)], websockets,
                                    (drain_by - began) / 4)
-            for connection in list(state.connections):
-                if not uvicorn_drain.is_websocket(connection) and not connection.transport.is_closing():
-                    if uvicorn_drain.is_idle(connection) and (fresh_too or not uvicorn_drain.is_fresh(connection)):
-                        connection.transport.close()
+            self._moving.turn()
+            fresh_too = time.monotonic() - began > _FRESH_SECONDS
+            for connection in self._ending_here():
+                if uvicorn_drain.is_idle(connection) and (fresh_too or not uvicorn_drain.is_fresh(connection)):
+                    connection.transport.close()
+            self._doors.look(state.connections)
             await asyncio.sleep(max(0.0, min(pause, drain_by - time.monotonic())))
             pause = min(_LOOK_SECONDS, pause + 0.005)
+
+    def _has_connections(self) -> bool:
+        """Or tasks that go on after their answer."""
+        return bool(self.server_state.connections or self.server_state.tasks or self._moving.is_adopting())
 
     def _close_websockets(self, open_now: List[Any], told: "set[Any]", seconds: float) -> None:
         loop, spread = asyncio.get_running_loop(), min(_WEBSOCKET_SPREAD_SECONDS, max(0.0, seconds))

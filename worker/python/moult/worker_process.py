@@ -9,7 +9,7 @@ import traceback
 from types import FrameType
 from typing import Any, Callable, NoReturn, Optional
 
-from . import forked_children, process, stack_dump
+from . import forked_children, handover, process, stack_dump
 from .channel import Channel
 from .contract import (CONTRACT_VERSION, HEARTBEAT_NS, REQUESTS_FINISHED, REQUESTS_STARTED, ContractError, escape,
                        open_scoreboard)
@@ -17,6 +17,7 @@ from .failure import LeaveBoot, text_of
 from .settings import Settings
 
 _REQUESTS_CUT = 75  # worker/fork_protocol.h: something was left unanswered at the deadline
+_MESSAGES_AT_ONCE = 64  # read before the server has its turn again
 _BOOT_FAILED = 3  # gunicorn's WORKER_BOOT_ERROR; the master takes any exit before READY for a failed boot
 # What may arrive before the server has its own handlers. An app that installed handlers while it was imported in the
 # fork server is relieved of them here.
@@ -36,7 +37,10 @@ class Worker:
         self.is_leaving = False  # a signal ended the boot
         self.requests_cut = 0  # an adapter sets it, where the scoreboard does not tell
         self.leaves_quickly = False  # INT or QUIT: no waiting for threads at the exit
+        self.idle_closed = 0  # connections that were idle at the deadline; an adapter sets it
         self.retire_by: Optional[float] = None  # time.monotonic(); None: not told to retire
+        # Set before READY by an adapter whose connections can move; None: they are closed when it retires.
+        self.handover: Optional[handover.Handover] = None
 
     def say_hello(self) -> None:
         self.channel.say(("HELLO", CONTRACT_VERSION))
@@ -44,10 +48,10 @@ class Worker:
     def say_ready(self) -> None:
         self.beat()
         self.is_ready = True
-        self._tell(("READY", 1), ("DRAIN", "close"))
+        self.tell(("READY", 1), ("DRAIN", "close" if self.handover is None else "handover"))
 
     def say_stopping(self) -> None:
-        self._tell(("STOPPING", 1))
+        self.tell(("STOPPING", 1))
 
     def beat(self) -> None:
         self.words[HEARTBEAT_NS] = time.monotonic_ns()
@@ -63,36 +67,56 @@ class Worker:
             self.retire_by = time.monotonic() + self.settings.graceful_timeout_seconds
         return self.retire_by
 
-    def hear_master(self, wait: bool = False) -> bool:
-        """Reads one message; whether it was RETIRE. Does not come back when the master is gone."""
-        try:
-            received = self.channel.hear(wait)
-        except BlockingIOError:
-            return False
-        except ContractError as error:
-            print("moult worker: %s" % error, file=sys.stderr)
-            return False
-        except OSError:
-            received = None
-        if received is None:
-            os._exit(0)
-        for fd in received.fds:
-            os.close(fd)
-        if "RETIRE" not in received.message:
-            return False
-        deadline = received.message.get("DEADLINE_USEC", "")
-        if deadline.isdigit():
-            self.retire_by = int(deadline) / 1e6
-        return True
+    @property
+    def is_retiring(self) -> bool:
+        return self.retire_by is not None
 
-    def _tell(self, *lines: Any) -> None:
+    def hear_master(self, wait: bool = False) -> bool:
+        """Reads what is there; whether RETIRE was among it. Does not come back when the master is gone."""
+        told_to_retire = False
+        for _ in range(_MESSAGES_AT_ONCE):
+            try:
+                received = self.channel.hear(wait)
+            except BlockingIOError:
+                break
+            except ContractError as error:
+                print("moult worker: %s" % error, file=sys.stderr)
+                continue
+            except OSError:
+                received = None
+            if received is None:
+                os._exit(0)
+            wait = False
+            if "RETIRE" in received.message:
+                told_to_retire = True
+                self._take_deadline(received.message.get("DEADLINE_USEC", ""))
+            if self.handover is not None:
+                self.handover.hear(received)
+            else:
+                handover.decline(self, received)
+        return told_to_retire
+
+    def _take_deadline(self, text: str) -> None:
+        if text.isdigit():
+            self.retire_by = int(text) / 1e6
+        else:
+            self.retire_deadline()
+
+    def tell(self, *lines: Any) -> None:
         try:
             self.channel.say(*lines)
         except OSError:
             os._exit(0)
 
+    def pass_on(self, fd: int, *lines: Any) -> bool:
+        """As the channel's: False if it cannot be now."""
+        try:
+            return self.channel.pass_on(fd, *lines)
+        except OSError:
+            os._exit(0)
+
     def boot_failed(self, error: BaseException) -> NoReturn:
-        self._tell(("ERROR", escape(text_of(error))))  # the master shows it
+        self.tell(("ERROR", escape(text_of(error))))  # the master shows it
         leave(_BOOT_FAILED, quick=True)
 
     def run(self, serve: Callable[["Worker"], None]) -> NoReturn:
@@ -119,10 +143,14 @@ class Worker:
 
     def _code_of_retirement(self) -> int:
         cut = max(self.requests_cut, self.words[REQUESTS_STARTED] - self.words[REQUESTS_FINISHED])
-        if cut <= 0 or self.leaves_quickly:
+        if self.leaves_quickly:
             return 0
-        self._tell(("STATUS", "%d requests were still in flight at the deadline" % cut))
-        return _REQUESTS_CUT
+        left = ["%d requests were still in flight" % cut] if cut > 0 else []
+        if self.idle_closed:
+            left.append("%d idle connections were closed" % self.idle_closed)
+        if left:
+            self.tell(("STATUS", "at the deadline %s" % " and ".join(left)))
+        return _REQUESTS_CUT if cut > 0 else 0
 
     def _set_boot_signals(self) -> None:
         for number in _ENDS_BOOT:

@@ -1,0 +1,107 @@
+"""Client connections between this worker and the master: it gives the idle ones away when it retires, and adopts, while
+it serves, those on which a client speaks again (docs/worker-contract.md, DESIGN §7).
+
+What is the same for every server. What each server does itself is its `Connections`: see there.
+"""
+import socket
+import sys
+from collections import deque
+from typing import Any, Callable, Deque, Dict, Optional, Tuple
+
+from .channel import Received, close_all
+
+# Given and not yet answered. More wait here, where they cost nothing: what is under way fills the channel, and counts
+# towards the descriptors that the system lets a user have in flight (as many as RLIMIT_NOFILE).
+MAX_UNANSWERED = 64
+
+
+class Connections:
+    """The client connections of one server. A connection is whatever the server knows it by."""
+
+    def leave(self, connection: Any) -> None:
+        """The master has it: forget it and close our descriptor, without a shutdown."""
+        raise NotImplementedError
+
+    def stay(self, connection: Any) -> None:
+        """The master has no room: serve on, and let the next response say `Connection: close`."""
+        raise NotImplementedError
+
+    def adopt(self, sock: socket.socket, answer: Callable[[bool], None]) -> None:
+        """Serve this one, non-blocking and the callee's from now on, as if it had just been accepted.
+
+        answer(True) must be called before the first byte is read: until then the master may give it to another worker.
+        answer(False): it cannot be served here; it is closed, and lives on with the master.
+        """
+        raise NotImplementedError
+
+
+class Handover:
+    def __init__(self, worker: Any, connections: Connections) -> None:
+        self._worker = worker
+        self._connections = connections
+        self._waiting: Deque[Tuple[Any, int]] = deque()
+        self._unanswered: Dict[int, Any] = {}
+        self._last_id = 0
+
+    def give(self, connection: Any, fd: int) -> None:
+        """Of a connection between two requests, which is not read from until leave() or stay() is called with it."""
+        self._waiting.append((connection, fd))
+        self.give_on()
+
+    def give_on(self) -> None:
+        """Gives what waits, as far as it goes. To be called now and then while a worker retires."""
+        while self._waiting and len(self._unanswered) < MAX_UNANSWERED:
+            connection, fd = self._waiting[0]
+            if not self._worker.pass_on(fd, ("FDSTORE", self._last_id + 1)):
+                return
+            self._last_id += 1
+            self._unanswered[self._last_id] = connection
+            self._waiting.popleft()
+
+    def hear(self, received: Received) -> None:
+        """A message of the master's. Its descriptors are ours to close."""
+        message = received.message
+        if "ADOPT" in message:
+            self._adopt(received)
+            return
+        close_all(received.fds)
+        for key, settle in (("HELD", self._connections.leave), ("DECLINED", self._connections.stay)):
+            number = _number(message.get(key))
+            if number in self._unanswered:
+                settle(self._unanswered.pop(number))  # type: ignore[arg-type]
+                self.give_on()
+
+    def _adopt(self, received: Received) -> None:
+        number = _number(received.message["ADOPT"])
+        if number is None:
+            print("moult worker: bad message: ADOPT has no number", file=sys.stderr)
+            close_all(received.fds)
+            return
+
+        def answer(adopted: bool) -> None:
+            self._worker.tell(("ADOPTED" if adopted else "DECLINED", number))
+
+        if self._worker.is_retiring or received.fds_lost or len(received.fds) != 1:
+            close_all(received.fds)
+            answer(False)
+            return
+        try:
+            sock = socket.socket(fileno=received.fds[0])
+        except OSError:
+            close_all(received.fds)
+            answer(False)
+            return
+        sock.setblocking(False)
+        self._connections.adopt(sock, answer)
+
+
+def decline(worker: Any, received: Received) -> None:
+    """For a worker without hand-over, which the master does not ask to adopt."""
+    close_all(received.fds)
+    number = _number(received.message.get("ADOPT"))
+    if number is not None:
+        worker.tell(("DECLINED", number))
+
+
+def _number(text: Optional[str]) -> Optional[int]:
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None
