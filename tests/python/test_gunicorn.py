@@ -103,7 +103,7 @@ def test_retire_answers_a_request_of_one_second_and_says_close_where_its_connect
 
 
 def test_what_can_move_says_so(server, worker):
-    assert worker.drain == ("handover" if server.worker_class == UVICORN_WORKER else "close")
+    assert worker.drain == ("handover" if server.worker_class in ("gthread", UVICORN_WORKER) else "close")
 
 
 def test_an_idle_connection_does_not_hold_a_retiring_worker(server, worker):

@@ -12,7 +12,7 @@ from master import Master, channel_pair, say, until
 from parking import Parking, receive_with_fds
 
 CELLS = [("uvicorn", loop, http) for loop in ("asyncio", "uvloop") for http in ("httptools", "h11")] + [
-    ("uvicorn.workers.UvicornWorker",)]
+    ("uvicorn.workers.UvicornWorker",), ("gthread",)]
 
 
 @pytest.fixture(scope="module", params=CELLS, ids="-".join)

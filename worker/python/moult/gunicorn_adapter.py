@@ -63,7 +63,7 @@ class GunicornAdapter:
         self._cfg.child_exit(self._arbiter, self._stand_in(slot, pid))
 
     def serve(self, worker: Worker) -> None:
-        hosted = hosted_class(self._worker_class, worker, self._internal)(
+        hosted = hosted_class(self._worker_class, self._cfg, worker, self._internal)(
             worker.slot + 1, os.getppid(), self._listeners, self._application, worker.beat_seconds(), self._cfg,
             self._log)
         hosted.pid = os.getpid()

@@ -15,14 +15,16 @@ from . import process, stack_dump
 from .settings import Settings
 from .worker_process import Worker
 
-_DEADLINE_MARGIN_SECONDS = 0.5  # what a worker needs from the end of its drain to its exit
+DEADLINE_MARGIN_SECONDS = 0.5  # what a worker needs from the end of its drain to its exit
+_KINDS = {"UvicornWorker": "uvicorn", "ASGIWorker": "asgi", "ThreadWorker": "gthread"}
+_RETIRING_BEAT_SECONDS = 0.05
 _BOOT_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 
 
 def class_kind(worker_class: Any) -> str:
-    """uvicorn, asgi or wsgi: how its requests are counted and drained."""
+    """uvicorn, asgi, gthread or wsgi: how its requests are counted and drained."""
     names = [one.__name__ for one in worker_class.__mro__]
-    return "uvicorn" if "UvicornWorker" in names else "asgi" if "ASGIWorker" in names else "wsgi"
+    return next((kind for name, kind in _KINDS.items() if name in names), "wsgi")
 
 
 def has_threads(worker_class: Any) -> bool:
@@ -35,7 +37,7 @@ def has_threads(worker_class: Any) -> bool:
 def prepare(worker_class: Any, cfg: Any, app: Any, told: Settings) -> Any:
     """In the fork server: imports what the class needs, and gives back the app as the class is to have it."""
     kind = class_kind(worker_class)
-    if kind == "wsgi":
+    if kind in ("wsgi", "gthread"):
         from .wsgi_counting import WatchedApp
         return WatchedApp(app, told.root_path or "")
     if kind == "uvicorn":
@@ -47,7 +49,7 @@ def prepare(worker_class: Any, cfg: Any, app: Any, told: Settings) -> Any:
     return app
 
 
-def hosted_class(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
+def hosted_class(worker_class: Any, cfg: Any, worker: Worker, internal: Optional[Any]) -> Any:
     """The class to construct in the worker."""
     kind = class_kind(worker_class)
     base.WorkerTmp = lambda cfg: _Heartbeat(worker)  # else a temporary file for each worker
@@ -56,9 +58,14 @@ def hosted_class(worker_class: Any, worker: Worker, internal: Optional[Any]) -> 
         return hosting(worker_class, worker)
     if kind == "asgi":
         from .gunicorn_asgi import counting
-    else:
-        from .wsgi_counting import counting
-    return _hosting(counting(worker_class, worker, internal), worker)
+        return _hosting(counting(worker_class, worker, internal), worker)
+    from .wsgi_counting import counting as counting_wsgi
+    counted = counting_wsgi(worker_class, worker, internal)
+    if kind == "gthread":
+        from . import gunicorn_gthread
+        if gunicorn_gthread.can_move(worker_class, cfg):
+            counted = gunicorn_gthread.moving(counted, worker, internal)
+    return _hosting(counted, worker)
 
 
 class _Heartbeat:
@@ -104,27 +111,27 @@ def _hosting(counting_class: Any, worker: Worker) -> Any:
             if poller is not None:
                 # gthread 20.1 polls for a second and does not notice that a signal came.
                 poller.register(self.PIPE[0], 1, lambda pipe: os.read(pipe, 64))
-                # It beats after each poll, and polls for a second or longer: too seldom for a short --timeout.
-                select, beat = poller.select, worker.beat_seconds()
-                poller.select = lambda timeout=None: select(beat if timeout is None else min(timeout, beat))
+                _poll_briefly(poller, worker)
             super().run()
 
         def moult_ready(self) -> None:
             worker.say_ready()
             self.moult_started()
             self.init_signals()
-            threading.Thread(target=_hear_master, args=(worker,), name="moult channel", daemon=True).start()
+            if worker.handover is None:  # else its loop hears
+                threading.Thread(target=_hear_master, args=(worker,), name="moult channel", daemon=True).start()
 
         def moult_retire(self) -> None:
             """On SIGTERM, which RETIRE becomes: before the class stops accepting."""
-            left = worker.retire_deadline() - time.monotonic() - _DEADLINE_MARGIN_SECONDS
+            left = worker.retire_deadline() - time.monotonic() - DEADLINE_MARGIN_SECONDS
             self.cfg.set("graceful_timeout", max(1, int(left)))
             worker.say_stopping()
             self.moult_announce_close()
 
         def handle_exit(self, sig: int, frame: Any) -> None:
             self.moult_retire()
-            super().handle_exit(sig, frame)
+            if worker.handover is None:
+                super().handle_exit(sig, frame)
 
         def handle_exit_signal(self) -> None:  # the asgi class's
             self.moult_retire()
@@ -138,6 +145,18 @@ def _hosting(counting_class: Any, worker: Worker) -> Any:
             sys.exit(0)
 
     return Hosted
+
+
+def _poll_briefly(poller: Any, worker: Worker) -> None:
+    """gthread beats after each poll, and polls for a second or longer: too seldom for a short --timeout, or when
+    connections are to be given away."""
+    select, serving_beat = poller.select, worker.beat_seconds()
+
+    def select_briefly(timeout: Optional[float] = None) -> Any:
+        beat = _RETIRING_BEAT_SECONDS if worker.is_retiring else serving_beat
+        return select(beat if timeout is None else min(timeout, beat))
+
+    poller.select = select_briefly
 
 
 def _hear_master(worker: Worker) -> None:

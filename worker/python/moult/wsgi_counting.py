@@ -3,7 +3,7 @@ import concurrent.futures.thread  # noqa: F401  (and this: what each worker woul
 import encodings.idna  # noqa: F401
 import threading
 from ssl import SSLError
-from typing import Any, Dict, Optional, Set
+from typing import Any, Dict, List, Optional, Set
 
 from gunicorn.http.errors import ParseException
 
@@ -17,11 +17,12 @@ _here = threading.local()  # .request: what the thread is answering
 
 
 class Request:
-    __slots__ = ("ledger", "is_call", "response")
+    __slots__ = ("ledger", "is_call", "is_last", "response")
 
-    def __init__(self, counted: ledger.Ledger, is_call: bool) -> None:
+    def __init__(self, counted: ledger.Ledger, is_call: bool, is_last: bool) -> None:
         self.ledger = counted
         self.is_call = is_call
+        self.is_last = is_last  # on its connection: the response says so
         self.response: Optional[Any] = None  # gunicorn's, as soon as the app is called
 
 
@@ -44,6 +45,8 @@ class WatchedApp:
         response = getattr(start_response, "__self__", None)
         if request is not None and hasattr(response, "force_close"):
             request.response = response
+            if request.is_last:
+                response.force_close()
             _watch_first_bytes(response, request)
         return self._app(environ, start_response)
 
@@ -93,7 +96,8 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
     class CountingWorker(worker_class):  # type: ignore[misc]
         def handle_request(self, *arguments: Any) -> Any:
             is_call = internal_name is not None and _door(arguments) == internal_name
-            request = _here.request = Request(calls if is_call else visitors, is_call)
+            is_last = self.moult_is_last(arguments[-1])
+            request = _here.request = Request(calls if is_call else visitors, is_call, is_last)
             requests.add(request)
             request.ledger.begin(request)
             try:
@@ -131,13 +135,21 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
             words[OPEN_CONNECTIONS] = getattr(self, "nr_conns", len(requests))
             super().notify()
 
+        def moult_is_last(self, conn: Any) -> bool:
+            return False  # gthread's, where connections move
+
         def moult_announce_close(self) -> None:
-            """Answers in flight say `Connection: close`. Called by a signal handler: takes no lock."""
-            for request in list(requests):
-                if request.response is not None and not request.response.headers_sent:
-                    request.response.force_close()
+            """Called by a signal handler: takes no lock."""
+            _announce_close([one for one in list(requests) if one.is_call or worker.handover is None])
 
     return CountingWorker
+
+
+def _announce_close(requests: List[Request]) -> None:
+    """Answers in flight say `Connection: close`."""
+    for request in requests:
+        if request.response is not None and not request.response.headers_sent:
+            request.response.force_close()
 
 
 def _door(arguments: Any) -> Any:

@@ -1,0 +1,228 @@
+"""gunicorn's gthread (20.1 and later) with connections that can move when it retires: by itself it closes them.
+
+They are given and adopted in the main thread, and given at the beginning of a turn of its loop: whatever the poller
+told of before is dealt with by then. `alive` stays true until the last one is gone, for it is what makes the class
+announce the close and do it. Not with TLS, which ends in the worker, nor where clients may speak HTTP/2.
+"""
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import threading
+import time
+from collections import deque
+from functools import partial
+from typing import Any, Callable, Deque, Iterator, Optional, Tuple
+
+from gunicorn.workers import gthread
+
+from .gunicorn_worker import DEADLINE_MARGIN_SECONDS
+from .handover import Connections, Handover
+
+_READ_TO_THE_END_SECONDS = 5.0  # for a body that the app did not want; later versions have the same
+_FRESH_SECONDS = 1.0  # how long a retiring worker waits for the first request on a connection from inside
+_POLLED = ("_keep", "keepalived_conns", "pending_conns")  # deques of 20.1, and of later versions
+
+
+def can_move(worker_class: Any, cfg: Any) -> bool:
+    return (issubclass(worker_class, gthread.ThreadWorker) and not cfg.is_ssl
+            and getattr(cfg, "http2_cleartext", "off") == "off")
+
+
+def moving(counting_class: Any, worker: Any, internal: Optional[Any]) -> Any:
+    mixins = (_For201, _Moving) if hasattr(counting_class, "reuse_connection") else (_Moving,)
+    return type("MovingWorker", (*mixins, counting_class),
+                {"moult_worker": worker, "moult_inside": internal and internal.getsockname()})
+
+
+class _Moving:
+    """Laid over the class. Its connections are gunicorn's TConn; `moult_stays` marks one that the master declined."""
+    moult_worker: Any
+    moult_inside: Any  # the address of the internal door; None: there is none
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._lock = threading.RLock()  # 20.1 makes its own
+        self._moult_doors = [one.getsockname() for one in self.sockets]
+        self._moult_idle: Deque[Any] = deque()  # no more polled, to be given
+        self._moult_fresh_until: Optional[float] = None  # set when it retires
+        self.moult_worker.handover = Handover(self.moult_worker, _GthreadConnections(self))
+
+    def run(self) -> None:
+        self.poller.register(self.moult_worker.channel.fileno(), selectors.EVENT_READ, lambda fd: self._moult_hear())
+        super().run()
+
+    def _moult_hear(self) -> None:
+        if self.moult_worker.hear_master():
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    # --- serving
+
+    def enqueue_req(self, conn: Any) -> None:
+        """One on which nothing was said yet waits at the poller: from a thread it could not be given away."""
+        if conn.parser is None:
+            try:
+                conn.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                self.moult_poll(conn)
+                return
+            except OSError:
+                pass  # the thread will meet it too
+            conn.data_ready = True  # later versions would make a selector to see that
+        super().enqueue_req(conn)
+
+    def moult_poll(self, conn: Any) -> None:
+        """As the class does with one that is kept alive."""
+        conn.sock.setblocking(False)
+        conn.set_timeout()
+        polled, readable = ((self._keep, self.reuse_connection) if hasattr(self, "_keep")
+                            else (self.keepalived_conns, self.on_client_socket_readable))
+        with self._lock:
+            polled.append(conn)
+            self.poller.register(conn.sock, selectors.EVENT_READ, partial(readable, conn))
+
+    def moult_door(self, sock: socket.socket) -> Any:
+        """The address of the listener that accepted it: its own, or else a wildcard's."""
+        name = sock.getsockname()
+        if name not in self._moult_doors and isinstance(name, tuple):
+            for door in self._moult_doors:
+                if isinstance(door, tuple) and len(door) == len(name) and door[1] == name[1]:
+                    return door
+        return name
+
+    # --- retiring
+
+    def moult_is_last(self, conn: Any) -> bool:
+        return self.moult_worker.is_retiring and (conn.server == self.moult_inside or hasattr(conn, "moult_stays"))
+
+    def notify(self) -> None:
+        super().notify()
+        if self.moult_worker.is_retiring and self.alive:
+            self._moult_drain()
+        elif self.nr_conns >= self.worker_connections:
+            self._moult_hear()  # 20.1 does not poll then
+
+    def _moult_drain(self) -> None:
+        worker = self.moult_worker
+        if self._moult_fresh_until is None:
+            self._moult_fresh_until = time.monotonic() + _FRESH_SECONDS
+            self._moult_stop_accepting()
+        self.moult_take_idle()
+        while self._moult_idle:
+            conn = self._moult_idle.popleft()
+            worker.handover.give(conn, conn.sock.fileno())
+        worker.handover.give_on()
+        if self.nr_conns <= 0 or time.monotonic() > worker.retire_deadline() - DEADLINE_MARGIN_SECONDS:
+            worker.idle_closed = sum(1 for _, conn in self._moult_polled() if conn.server != self.moult_inside)
+            self.cfg.set("graceful_timeout", 0)
+            self.alive = False
+
+    def _moult_stop_accepting(self) -> None:
+        for listener in self.sockets:
+            with contextlib.suppress(KeyError):  # it has as many connections as it may have
+                self.poller.unregister(listener)
+            listener.close()
+        self.sockets = []
+
+    def moult_take_idle(self) -> None:
+        """From the poller. What came from inside ends here."""
+        with self._lock:
+            for polled, conn in list(self._moult_polled()):
+                inside = conn.server == self.moult_inside
+                is_first = conn.parser is None and time.monotonic() < (self._moult_fresh_until or 0.0)
+                if hasattr(conn, "moult_stays") or (inside and is_first):
+                    continue
+                polled.remove(conn)
+                self.poller.unregister(conn.sock)
+                if inside:
+                    self.moult_forget(conn)
+                else:
+                    self._moult_idle.append(conn)
+
+    def _moult_polled(self) -> Iterator[Tuple[Any, Any]]:
+        for polled in (getattr(self, name, ()) for name in _POLLED):
+            for conn in polled:
+                yield polled, conn
+
+    def moult_forget(self, conn: Any) -> None:
+        with self._lock:
+            self.nr_conns -= 1
+        conn.close()
+
+
+class _For201:
+    """There pool threads do what later versions leave to the main thread, and more of it before the next request."""
+
+    def accept(self, *arguments: Any) -> None:
+        with self._lock:
+            super().accept(*arguments)
+
+    def murder_keepalived(self) -> None:
+        with self._lock:
+            super().murder_keepalived()
+
+    def reuse_connection(self, conn: Any, client: Any) -> None:
+        with self._lock:
+            if conn not in self._keep:
+                return  # a pool thread took it from the poller meanwhile
+            super().reuse_connection(conn, client)
+
+    def finish_request(self, fs: Any) -> None:
+        with self._lock:
+            super().finish_request(fs)
+            if self.moult_worker.is_retiring:
+                self.moult_take_idle()
+                with contextlib.suppress(BlockingIOError):
+                    os.write(self.PIPE[1], b".")  # the main thread may wait at the poller
+
+    def handle(self, conn: Any) -> Tuple[bool, Any]:
+        """What was pipelined is answered, and a body that the app left is read: as later versions do."""
+        kept, _ = super().handle(conn)
+        while kept and _read_to_the_end(conn):
+            if not conn.parser.unreader.buf.getbuffer().nbytes:
+                return True, conn
+            kept, _ = super().handle(conn)
+        return False, conn
+
+
+def _read_to_the_end(conn: Any) -> bool:
+    body = conn.parser.mesg.body
+    if getattr(body.reader, "length", None) == 0:
+        return True
+    conn.sock.settimeout(_READ_TO_THE_END_SECONDS)
+    try:
+        while body.read(8192):
+            pass
+        conn.sock.settimeout(None)
+        return True
+    except Exception:  # whatever is wrong with it: where the next request begins is unknown
+        return False
+
+
+class _GthreadConnections(Connections):
+    def __init__(self, hosted: Any) -> None:
+        self._hosted = hosted
+
+    def leave(self, connection: Any) -> None:
+        self._hosted.moult_forget(connection)
+
+    def stay(self, connection: Any) -> None:
+        connection.moult_stays = True
+        self._hosted.moult_poll(connection)
+
+    def adopt(self, sock: socket.socket, answer: Callable[[bool], None]) -> None:
+        hosted = self._hosted
+        if hosted.nr_conns >= hosted.worker_connections:
+            sock.close()
+            answer(False)
+            return
+        answer(True)
+        try:
+            client = sock.getpeername()
+        except OSError:  # it was reset
+            sock.close()
+            return
+        with hosted._lock:
+            hosted.nr_conns += 1
+        hosted.enqueue_req(gthread.TConn(hosted.cfg, sock, client, hosted.moult_door(sock)))
