@@ -83,8 +83,8 @@ def test_no_client_notices_that_its_worker_is_replaced(server, parking, worker, 
         for _ in range(rounds):
             count = clients.requests.copy()
             until(lambda: all(clients.requests[kind] > count[kind] for kind in clients.kinds), "an answer of each kind")
-            old, worker = worker, retire(worker)
-            assert old.gone() == 0, "nothing was cut"
+            old, worker = worker, retire(worker, 60)
+            assert old.gone(60) == 0, "nothing was cut"
     assert clients.failures == [] and clients.told_to_close == 0
     assert parking.counts["adopted"] >= rounds * 8, parking.counts
     assert parking.statuses == [] and parking.counts["refused"] == 0
