@@ -11,7 +11,6 @@ from http_client import Connection
 from master import APPS, Master, say, until
 from moult import contract
 from parking import Parking
-from test_uvicorn import certificate  # noqa: F401  (a fixture)
 
 UVICORN_WORKER = "uvicorn.workers.UvicornWorker"
 CLASSES = ["sync", "gthread", UVICORN_WORKER] + (["asgi"] if "asgi" in gunicorn.workers.SUPPORTED_WORKERS else [])
@@ -279,7 +278,7 @@ def test_a_broken_configuration_file_fails_the_load_with_its_traceback(tmp_path)
 
 
 @pytest.mark.parametrize("worker_class", CLASSES)
-def test_tls_ends_in_the_worker_but_for_the_internal_door(worker_class, certificate):  # noqa: F811
+def test_tls_ends_in_the_worker_but_for_the_internal_door(worker_class, certificate):
     path = "/environ" if worker_class in WSGI else "/scope"
     with Master(small_app_for(worker_class), worker_class=worker_class, **certificate) as master:
         master.loaded()

@@ -8,73 +8,12 @@ import time
 
 import pytest
 from clients import Clients
+from handover_fixtures import pid_of
 from http_client import Connection
-from master import PATIENCE_SECONDS, Master, channel_pair, say, until
-from parking import Parking, receive_with_fds
-
-CELLS = [("uvicorn", loop, http) for loop in ("asyncio", "uvloop") for http in ("httptools", "h11")] + [
-    ("uvicorn.workers.UvicornWorker",), ("gthread",)]
+from master import PATIENCE_SECONDS, channel_pair, say, until
+from parking import receive_with_fds
 
 BUSY_SECONDS = 5  # what a worker may be late by where the machine has more to do
-
-
-@pytest.fixture(scope="module", params=CELLS, ids="-".join)
-def server(request):
-    kind, *rest = request.param
-    more = {"server_options": dict(zip(("loop", "http"), rest))} if rest else {"worker_class": kind, "threads": 16}
-    with Master("plain_wsgi:app" if kind == "gthread" else "asgi_app:app", unix=True, **more) as master:
-        master.loaded()
-        master.kind = kind
-        yield master
-        for bad in ("bad message", "was destroyed", "never retrieved", "AssertionError"):
-            assert bad not in master.log()
-
-
-@pytest.fixture
-def parking():
-    with Parking() as one:
-        yield one
-
-
-@pytest.fixture
-def worker(server, parking):
-    one = parking.add(server.worker())
-    assert one.drain == "handover"
-    yield one
-    one.kill()
-
-
-@pytest.fixture
-def retire(server, parking):
-    """As the master does: the successor first. Not sooner, for it accepts too. Gives the successor."""
-    made = []
-
-    def successor():
-        made.append(parking.add(server.worker(1)))
-        return made[-1]
-
-    def replace(old, seconds=10.0):
-        new = successor()
-        parking.retire(old, seconds)
-        return new
-
-    replace.successor = successor
-    yield replace
-    for one in made:
-        one.kill()
-
-
-@pytest.fixture
-def alone(server):
-    """A worker whose channel is read by the test."""
-    one = server.worker()
-    yield one
-    one.kill()
-
-
-def pid_of(answer):
-    assert answer.status == 200 and "close" not in answer.headers.get("connection", ""), answer.headers
-    return int(answer.text().rsplit(" ", 1)[1])
 
 
 def test_no_client_notices_that_its_worker_is_replaced(server, parking, worker, retire):

@@ -6,7 +6,6 @@ plain calls; a coroutine around the app's, and one more call for each message th
 much. So what is rarely wanted is looked for when it is: 5xx in the table of status lines, streams by the server's turn.
 What has no such cycle is counted by asgi_counting.
 """
-import asyncio
 import functools
 import sys
 from typing import Any, Callable, Dict, List, Optional
@@ -17,6 +16,7 @@ from . import ledger
 from .contract import OPEN_CONNECTIONS, UPGRADED_CONNECTIONS
 from .scheduled_call import OUR_PREFIX, mark_scope, strip_headers
 from .uvicorn_keep_alive import ConnectionLoop, IdleTimer
+from .uvicorn_rest_of_body import RestOfBody
 
 _SETTLE_SECONDS = 0.02  # how often an answer whose client reads slowly is looked at
 _UVLOOP_QUEUED_BYTES = 32 * 1024  # well below what the kernel takes at once of a connection that waited for an answer
@@ -165,42 +165,13 @@ def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], 
             else:
                 settle_later([cycle])
             response_complete(self)
-            if cycle.more_body:
+            if cycle.more_body and not hasattr(self, "conn"):  # h11's states tell by themselves
                 self.cycle = RestOfBody()
 
     for name in ("handle_upgrade", "handle_websocket_upgrade"):
         if hasattr(protocol_class, name):
             setattr(CountingProtocol, name, _stripped_upgrade(getattr(protocol_class, name)))
     return CountingProtocol
-
-
-class RestOfBody:
-    """Stands in for a cycle whose answer was complete before its request: the app did not want the body.
-
-    httptools' side of uvicorn passes over the rest of such a body without a trace, and nothing tells then whether the
-    connection is in the middle of it. Here `response_complete` tells.
-    """
-    keep_alive = True
-    disconnected = False
-
-    def __init__(self) -> None:
-        self.more_body = True
-        self.body = _Nothing()
-        self.message_event = asyncio.Event()
-
-    @property
-    def response_complete(self) -> bool:
-        return not self.more_body
-
-
-class _Nothing:
-    """What is added to it is gone."""
-
-    def __iadd__(self, more: Any) -> "_Nothing":
-        return self
-
-    def __len__(self) -> int:
-        return 0
 
 
 class _Settling:
