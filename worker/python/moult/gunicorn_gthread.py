@@ -9,6 +9,7 @@ import os
 import selectors
 import signal
 import socket
+import sys
 import threading
 import time
 from collections import deque
@@ -98,10 +99,10 @@ class _Moving:
 
     def notify(self) -> None:
         super().notify()
+        if self.nr_conns >= self.worker_connections:
+            self._moult_hear()  # 20.1 does not poll then
         if self.moult_worker.is_retiring and self.alive:
             self._moult_drain()
-        elif self.nr_conns >= self.worker_connections:
-            self._moult_hear()  # 20.1 does not poll then
 
     def _moult_drain(self) -> None:
         worker = self.moult_worker
@@ -124,6 +125,7 @@ class _Moving:
                 self.poller.unregister(listener)
             listener.close()
         self.sockets = []
+        self.worker_connections = sys.maxsize  # 20.1 polls below it only, and is to hear the master and its clients
 
     def moult_take_idle(self) -> None:
         """From the poller. What came from inside ends here."""
