@@ -105,9 +105,9 @@ class Worker:
         self.drain = message["DRAIN"]
         return self
 
-    def retire(self, seconds=10.0):
+    def retire(self, seconds=10.0, nobody_adopts=False):
         deadline = int((time.monotonic() + seconds) * 1e6)
-        say(self.channel, ("RETIRE", 1), ("DEADLINE_USEC", deadline))
+        say(self.channel, ("RETIRE", 1), ("DEADLINE_USEC", deadline), *[("PARKING", 0)] * nobody_adopts)
 
     def read(self, field):
         return self.words[getattr(contract, field)]

@@ -55,10 +55,10 @@ class Parking:
             self._selector.register(worker.channel, selectors.EVENT_READ, worker)
         return worker
 
-    def retire(self, worker, seconds=10.0):
+    def retire(self, worker, seconds=10.0, nobody_adopts=False):
         with self._lock:
             self.serving.remove(worker)
-            worker.retire(seconds)
+            worker.retire(seconds, nobody_adopts)
 
     def park_unanswered(self):
         """As when the worker has ended, whose descriptors these were."""

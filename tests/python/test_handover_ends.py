@@ -1,7 +1,12 @@
 """Connections that end with their worker, though it hands over: declined, too late, or nobody will adopt them."""
+import os
+import select
+
 import pytest
 from http_client import Connection
-from master import Master, until
+from master import PATIENCE_SECONDS, Master, say, until
+from moult.handover import MAX_UNANSWERED
+from parking import receive_with_fds
 
 
 def test_one_that_is_declined_after_its_app_left_a_body_is_served_on(server, parking, worker):
@@ -47,3 +52,47 @@ def test_gthread_with_as_many_connections_as_it_may_have_answers_those_that_the_
         assert answer.status == 200 and answer.headers["connection"] == "close" and client.is_closed()
         client.socket.close()
     assert worker.gone() == 0 and parking.statuses == []
+
+
+def test_where_nobody_will_adopt_what_is_in_flight_says_close_and_who_was_just_accepted_is_answered(
+        server, parking, worker):
+    with Connection(server.port) as busy, Connection(server.port) as fresh, Connection(server.unix_path) as idle:
+        idle.get("/")
+        busy.send("/sleep?0.5")
+        worker.shows(REQUESTS_STARTED=2, OPEN_CONNECTIONS=3)
+        parking.retire(worker, nobody_adopts=True)
+        until(lambda: parking.said["STOPPING"], "STOPPING")
+        for answer in (fresh.get("/"), busy.answer()):
+            assert answer.status == 200 and answer.headers["connection"] == "close"
+        assert fresh.is_closed() and busy.is_closed() and idle.is_closed()
+        assert worker.gone() == 0 and parking.counts["stored"] == 0 and parking.statuses == []
+    assert worker.shows(REQUESTS_STARTED=3, REQUESTS_FINISHED=3)
+
+
+def test_told_later_that_nobody_will_adopt_a_worker_takes_back_what_waited(server, alone):
+    """The master answers nobody: 64 are with it, and the others wait."""
+    clients = [Connection(server.port) for _ in range(MAX_UNANSWERED + 6)]
+    alone.shows(OPEN_CONNECTIONS=len(clients))
+    with Connection(server.port) as busy:
+        busy.send("/sleep?1")
+        alone.shows(REQUESTS_STARTED=1)
+        alone.retire()
+        given = []
+        while len(given) < MAX_UNANSWERED:
+            message, fds = receive_with_fds(alone.channel)
+            given += [message["FDSTORE"]] if fds else []
+            for fd in fds:
+                os.close(fd)
+        alone.retire(nobody_adopts=True)
+        answer = busy.answer()
+        assert answer.status == 200 and answer.headers["connection"] == "close" and busy.is_closed()
+    ended = select.select([client.socket for client in clients], [], [], PATIENCE_SECONDS)[0]
+    assert ended, "those that waited are closed when the time for their first request is over"
+    for number in given[:-1]:
+        say(alone.channel, ("HELD", number))
+    say(alone.channel, ("DECLINED", given[-1]))
+    assert alone.gone() == 0
+    assert alone.next_message() is None, "nothing was given after that, and nothing was cut"
+    for client in clients:
+        assert client.is_closed()
+        client.socket.close()

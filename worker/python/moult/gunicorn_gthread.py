@@ -22,7 +22,7 @@ from .gunicorn_worker import DEADLINE_MARGIN_SECONDS
 from .handover import Connections, Handover
 
 _READ_TO_THE_END_SECONDS = 5.0  # for a body that the app did not want; later versions have the same
-_FRESH_SECONDS = 1.0  # how long a retiring worker waits for the first request on a connection from inside
+_GRACE_SECONDS = 1.0  # how long a retiring worker waits for the next request on a connection that ends with it
 _POLLED = ("_keep", "keepalived_conns", "pending_conns")  # deques of 20.1, and of later versions
 
 
@@ -47,7 +47,7 @@ class _Moving:
         self._lock = threading.RLock()  # 20.1 makes its own
         self._moult_doors = [one.getsockname() for one in self.sockets]
         self._moult_idle: Deque[Any] = deque()  # no more polled, to be given
-        self._moult_fresh_until: Optional[float] = None  # set when it retires
+        self._moult_grace_until = float("inf")  # set when it retires
         self.moult_worker.handover = Handover(self.moult_worker, _GthreadConnections(self))
 
     def run(self) -> None:
@@ -94,8 +94,14 @@ class _Moving:
 
     # --- retiring
 
+    def moult_announce_close(self) -> None:
+        self._moult_grace_until = time.monotonic() + _GRACE_SECONDS
+        super().moult_announce_close()
+
     def moult_is_last(self, conn: Any) -> bool:
-        return self.moult_worker.is_retiring and (conn.server == self.moult_inside or hasattr(conn, "moult_stays"))
+        worker = self.moult_worker
+        return worker.is_retiring and (
+            not worker.hands_over or conn.server == self.moult_inside or hasattr(conn, "moult_stays"))
 
     def notify(self) -> None:
         super().notify()
@@ -106,14 +112,15 @@ class _Moving:
 
     def _moult_drain(self) -> None:
         worker = self.moult_worker
-        if self._moult_fresh_until is None:
-            self._moult_fresh_until = time.monotonic() + _FRESH_SECONDS
-            self._moult_stop_accepting()
+        self._moult_stop_accepting()
         self.moult_take_idle()
         while self._moult_idle:
             conn = self._moult_idle.popleft()
             worker.handover.give(conn, conn.sock.fileno())
         worker.handover.give_on()
+        if not worker.hands_over:
+            for conn in worker.handover.take_back():
+                self.moult_poll(conn)
         if self.nr_conns <= 0 or time.monotonic() > worker.retire_deadline() - DEADLINE_MARGIN_SECONDS:
             worker.idle_closed = sum(1 for _, conn in self._moult_polled() if conn.server != self.moult_inside)
             self.cfg.set("graceful_timeout", 0)
@@ -128,19 +135,21 @@ class _Moving:
         self.worker_connections = sys.maxsize  # 20.1 polls below it only, and is to hear the master and its clients
 
     def moult_take_idle(self) -> None:
-        """From the poller. What came from inside ends here."""
+        """From the poller. What cannot move ends here."""
+        hands_over, in_grace = self.moult_worker.hands_over, time.monotonic() < self._moult_grace_until
         with self._lock:
             for polled, conn in list(self._moult_polled()):
                 inside = conn.server == self.moult_inside
-                is_first = conn.parser is None and time.monotonic() < (self._moult_fresh_until or 0.0)
-                if hasattr(conn, "moult_stays") or (inside and is_first):
+                moves = hands_over and not inside
+                waits = in_grace and (conn.parser is None or not inside)
+                if hasattr(conn, "moult_stays") if moves else waits:
                     continue
                 polled.remove(conn)
                 self.poller.unregister(conn.sock)
-                if inside:
-                    self.moult_forget(conn)
-                else:
+                if moves:
                     self._moult_idle.append(conn)
+                else:
+                    self.moult_forget(conn)
 
     def _moult_polled(self) -> Iterator[Tuple[Any, Any]]:
         for polled in (getattr(self, name, ()) for name in _POLLED):

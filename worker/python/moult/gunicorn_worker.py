@@ -64,7 +64,7 @@ def hosted_class(worker_class: Any, cfg: Any, worker: Worker, internal: Optional
     if kind == "gthread":
         from . import gunicorn_gthread
         if gunicorn_gthread.can_move(worker_class, cfg):
-            counted = gunicorn_gthread.moving(counted, worker, internal)
+            return _hosting(gunicorn_gthread.moving(counted, worker, internal), worker, moves=True)
     return _hosting(counted, worker)
 
 
@@ -91,7 +91,8 @@ class _Heartbeat:
         pass
 
 
-def _hosting(counting_class: Any, worker: Worker) -> Any:
+def _hosting(counting_class: Any, worker: Worker, moves: bool = False) -> Any:
+    """`moves`: a class whose connections can move hears the master in its own loop, and drains by itself."""
     class Hosted(counting_class):  # type: ignore[misc]
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
@@ -118,7 +119,7 @@ def _hosting(counting_class: Any, worker: Worker) -> Any:
             worker.say_ready()
             self.moult_started()
             self.init_signals()
-            if worker.handover is None:  # else its loop hears
+            if not moves:
                 threading.Thread(target=_hear_master, args=(worker,), name="moult channel", daemon=True).start()
 
         def moult_retire(self) -> None:
@@ -130,7 +131,7 @@ def _hosting(counting_class: Any, worker: Worker) -> Any:
 
         def handle_exit(self, sig: int, frame: Any) -> None:
             self.moult_retire()
-            if worker.handover is None:
+            if not moves:
                 super().handle_exit(sig, frame)
 
         def handle_exit_signal(self) -> None:  # the asgi class's

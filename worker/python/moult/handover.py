@@ -6,7 +6,7 @@ What is the same for every server. What each server does itself is its `Connecti
 import socket
 import sys
 from collections import deque
-from typing import Any, Callable, Deque, Dict, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 from .channel import Received, close_all
 
@@ -50,13 +50,19 @@ class Handover:
 
     def give_on(self) -> None:
         """Gives what waits, as far as it goes. To be called now and then while a worker retires."""
-        while self._waiting and len(self._unanswered) < MAX_UNANSWERED:
+        while self._waiting and len(self._unanswered) < MAX_UNANSWERED and self._worker.hands_over:
             connection, fd = self._waiting[0]
             if not self._worker.pass_on(fd, ("FDSTORE", self._last_id + 1)):
                 return
             self._last_id += 1
             self._unanswered[self._last_id] = connection
             self._waiting.popleft()
+
+    def take_back(self) -> List[Any]:
+        """The connections that wait, which will not be given any more: they are the caller's again."""
+        waiting = [connection for connection, _ in self._waiting]
+        self._waiting.clear()
+        return waiting
 
     def hear(self, received: Received) -> None:
         """A message of the master's. Its descriptors are ours to close."""

@@ -27,6 +27,7 @@ class _At(enum.Enum):
 class UvicornConnections(Connections):
     def __init__(self, worker: Any, open_now: "Set[Any]", protocol: Any, make: Callable[[], Any]) -> None:
         self.handover = Handover(worker, self)
+        self._worker = worker
         self._open_now = open_now  # uvicorn's, of all kinds
         self._protocol = protocol  # the class of those that move (none if it is empty), and how one is made
         self._make = make
@@ -35,7 +36,8 @@ class UvicornConnections(Connections):
 
     def keeps(self, connection: Any) -> bool:
         """It moves once it is idle, or stays because the master has no room: nobody else is to close it meanwhile."""
-        return isinstance(connection, self._protocol)
+        return isinstance(connection, self._protocol) and (
+            self._worker.hands_over or self._at.get(connection) is _At.GIVEN)
 
     def is_adopting(self) -> bool:
         return bool(self._adopting)
@@ -47,11 +49,20 @@ class UvicornConnections(Connections):
 
     def turn(self) -> None:
         """Called by the drain, again and again until no connection is left."""
+        if not self._worker.hands_over:
+            self._take_back()
+            return
         for connection in [one for one in self._open_now if self.keeps(one)]:
             if connection not in self._at:
                 self._watch(connection)
             self._look(connection)
         self.handover.give_on()
+
+    def _take_back(self) -> None:
+        """What had begun to move, and has not reached the master, if that says meanwhile that nobody will adopt it."""
+        writing = [connection for connection, at in self._at.items() if at is _At.WRITING]
+        for connection in self.handover.take_back() + writing:
+            self.stay(connection)
 
     def _watch(self, connection: Any) -> None:
         """From now on it is looked at after each response. uvicorn tells each cycle what it is to call then."""
@@ -69,7 +80,7 @@ class UvicornConnections(Connections):
 
     def _look(self, connection: Any) -> None:
         at, transport = self._at[connection], connection.transport
-        if transport.is_closing():
+        if transport.is_closing() or not self._worker.hands_over:
             return
         if at is _At.ANSWERING and uvicorn_drain.is_idle(connection):
             connection.flow.pause_reading()

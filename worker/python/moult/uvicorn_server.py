@@ -21,12 +21,11 @@ from .uvicorn_handover import UvicornConnections
 from .worker_process import Worker
 
 _QUICK_SECONDS = 2.0  # for the app's own shutdown after INT or QUIT
-_FRESH_SECONDS = 1.0  # how long a retiring worker waits for the first request on a connection that it has accepted
+_GRACE_SECONDS = 1.0  # how long a retiring worker waits for the first request on a connection that it has accepted
 _WEBSOCKET_SPREAD_SECONDS = 2.0  # over which WebSockets are closed, so that their clients do not all return at once
 _LOOK_SECONDS = 0.05
 _BUSY_TURN_SECONDS = 0.25  # within which a stream is found to be one
 _DEADLINE_SHARE = 0.2  # of the time that is left, at most a second, is kept for the app's own shutdown
-
 
 
 class Server(uvicorn.Server):
@@ -37,6 +36,7 @@ class Server(uvicorn.Server):
         self._moving: Any = None
         self._reopen_logs = reopen_logs
         self._wake: Optional[asyncio.Future] = None
+        self._grace_until = 0.0  # set when it retires
         self.servers: List[Any] = []
 
     # Signals are ours: uvicorn's newer versions raise SIGTERM again after a graceful end.
@@ -95,6 +95,7 @@ class Server(uvicorn.Server):
 
     def _channel_readable(self) -> None:
         if self._worker.hear_master():
+            self._announce_close()
             self.handle_exit(signal.SIGTERM, None)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
@@ -154,7 +155,8 @@ class Server(uvicorn.Server):
     def _announce_close(self) -> None:
         """From now on every answer says `Connection: close`, on what cannot move."""
         state = self.server_state
-        if self._worker.handover is None:
+        self._grace_until = time.monotonic() + _GRACE_SECONDS
+        if not self._worker.hands_over:
             state.default_headers = uvicorn_drain.with_close(state.default_headers)
         for connection in self._ending_here():
             uvicorn_drain.announce_close(connection)
@@ -171,7 +173,7 @@ class Server(uvicorn.Server):
             self._close_websockets([one for one in state.connections if uvicorn_drain.is_websocket(one)], websockets,
                                    (drain_by - began) / 4)
             self._moving.turn()
-            fresh_too = time.monotonic() - began > _FRESH_SECONDS
+            fresh_too = time.monotonic() > self._grace_until
             for connection in self._ending_here():
                 if uvicorn_drain.is_idle(connection) and (fresh_too or not uvicorn_drain.is_fresh(connection)):
                     connection.transport.close()

@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 from types import FrameType
-from typing import Any, Callable, NoReturn, Optional
+from typing import Any, Callable, Dict, NoReturn, Optional
 
 from . import forked_children, handover, process, stack_dump
 from .channel import Channel
@@ -41,6 +41,13 @@ class Worker:
         self.retire_by: Optional[float] = None  # time.monotonic(); None: not told to retire
         # Set before READY by an adapter whose connections can move; None: they are closed when it retires.
         self.handover: Optional[handover.Handover] = None
+        self._is_adoption_over = False  # the master said that no other worker will have our connections
+        self._said_stopping = False
+
+    @property
+    def hands_over(self) -> bool:
+        """Its idle connections live on in other workers. Else they end with it, and their answers say so."""
+        return self.handover is not None and not self._is_adoption_over
 
     def say_hello(self) -> None:
         self.channel.say(("HELLO", CONTRACT_VERSION))
@@ -48,10 +55,12 @@ class Worker:
     def say_ready(self) -> None:
         self.beat()
         self.is_ready = True
-        self.tell(("READY", 1), ("DRAIN", "close" if self.handover is None else "handover"))
+        self.tell(("READY", 1), ("DRAIN", "handover" if self.hands_over else "close"))
 
     def say_stopping(self) -> None:
-        self.tell(("STOPPING", 1))
+        if not self._said_stopping:
+            self._said_stopping = True
+            self.tell(("STOPPING", 1))
 
     def beat(self) -> None:
         self.words[HEARTBEAT_NS] = time.monotonic_ns()
@@ -89,14 +98,17 @@ class Worker:
             wait = False
             if "RETIRE" in received.message:
                 told_to_retire = True
-                self._take_deadline(received.message.get("DEADLINE_USEC", ""))
+                self._take_retire(received.message)
             if self.handover is not None:
                 self.handover.hear(received)
             else:
                 handover.decline(self, received)
         return told_to_retire
 
-    def _take_deadline(self, text: str) -> None:
+    def _take_retire(self, message: Dict[str, str]) -> None:
+        if message.get("PARKING") == "0":  # may be said later too, when the service stops while this worker retires
+            self._is_adoption_over = True
+        text = message.get("DEADLINE_USEC", "")
         if text.isdigit():
             self.retire_by = int(text) / 1e6
         else:

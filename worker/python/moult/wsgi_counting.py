@@ -140,7 +140,7 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
 
         def moult_announce_close(self) -> None:
             """Called by a signal handler: takes no lock."""
-            _announce_close([one for one in list(requests) if one.is_call or worker.handover is None])
+            _announce_close([one for one in list(requests) if one.is_call or not worker.hands_over])
 
     return CountingWorker
 
