@@ -96,3 +96,15 @@ def test_told_later_that_nobody_will_adopt_a_worker_takes_back_what_waited(serve
     for client in clients:
         assert client.is_closed()
         client.socket.close()
+
+
+def test_what_waits_at_the_deadline_is_closed_and_told(server, parking, worker):
+    parking.most = None  # the master answers nobody, so the others wait
+    clients = [Connection(server.port) for _ in range(MAX_UNANSWERED + 6)]
+    worker.shows(OPEN_CONNECTIONS=len(clients))
+    parking.retire(worker, 2.0)
+    assert worker.gone() == 0
+    until(lambda: parking.statuses, "a STATUS")
+    assert parking.statuses == ["at the deadline 6 idle connections were closed"]
+    for client in clients:
+        client.socket.close()

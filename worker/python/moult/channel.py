@@ -39,7 +39,7 @@ class Channel:
         """Sends one message with a descriptor, which stays the caller's.
 
         False: not now. The master is behind, or too many descriptors are under way: to be tried again after a while.
-        Raises OSError when the master is gone.
+        Raises OSError when the master is gone, or when the descriptor is none.
         """
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))
         try:

@@ -115,14 +115,14 @@ class _Moving:
         self._moult_stop_accepting()
         self.moult_take_idle()
         while self._moult_idle:
-            conn = self._moult_idle.popleft()
-            worker.handover.give(conn, conn.sock.fileno())
+            worker.handover.give(self._moult_idle.popleft())
         worker.handover.give_on()
         if not worker.hands_over:
             for conn in worker.handover.take_back():
                 self.moult_poll(conn)
         if self.nr_conns <= 0 or time.monotonic() > worker.retire_deadline() - DEADLINE_MARGIN_SECONDS:
-            worker.idle_closed = sum(1 for _, conn in self._moult_polled() if conn.server != self.moult_inside)
+            polled = sum(1 for _, conn in self._moult_polled() if conn.server != self.moult_inside)
+            worker.idle_closed = worker.handover.end() + polled
             self.cfg.set("graceful_timeout", 0)
             self.alive = False
 
@@ -214,6 +214,10 @@ def _read_to_the_end(conn: Any) -> bool:
 class _GthreadConnections(Connections):
     def __init__(self, hosted: Any) -> None:
         self._hosted = hosted
+
+    def descriptor(self, connection: Any) -> Optional[int]:
+        fd: int = connection.sock.fileno()
+        return fd if fd >= 0 else None
 
     def leave(self, connection: Any) -> None:
         self._hosted.moult_forget(connection)

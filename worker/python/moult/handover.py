@@ -6,7 +6,7 @@ What is the same for every server. What each server does itself is its `Connecti
 import socket
 import sys
 from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, List, Optional
 
 from .channel import Received, close_all
 
@@ -18,12 +18,16 @@ MAX_UNANSWERED = 64
 class Connections:
     """The client connections of one server. A connection is whatever the server knows it by."""
 
+    def descriptor(self, connection: Any) -> Optional[int]:
+        """Of one that waited to be given, as it is passed. None: it was closed meanwhile, and is forgotten."""
+        raise NotImplementedError
+
     def leave(self, connection: Any) -> None:
         """The master has it: forget it and close our descriptor, without a shutdown."""
         raise NotImplementedError
 
     def stay(self, connection: Any) -> None:
-        """The master has no room: serve on, and let the next response say `Connection: close`."""
+        """The master has no room, or it cannot be passed: serve on; the next response says `Connection: close`."""
         raise NotImplementedError
 
     def adopt(self, sock: socket.socket, answer: Callable[[bool], None]) -> None:
@@ -39,30 +43,39 @@ class Handover:
     def __init__(self, worker: Any, connections: Connections) -> None:
         self._worker = worker
         self._connections = connections
-        self._waiting: Deque[Tuple[Any, int]] = deque()
+        self._waiting: Deque[Any] = deque()  # connections, not descriptors: a number may soon be another's
         self._unanswered: Dict[int, Any] = {}
         self._last_id = 0
 
-    def give(self, connection: Any, fd: int) -> None:
-        """Of a connection between two requests, which is not read from until leave() or stay() is called with it."""
-        self._waiting.append((connection, fd))
+    def give(self, connection: Any) -> None:
+        """One between two requests, which is not read from until leave() or stay() is called with it."""
+        self._waiting.append(connection)
         self.give_on()
 
     def give_on(self) -> None:
         """Gives what waits, as far as it goes. To be called now and then while a worker retires."""
         while self._waiting and len(self._unanswered) < MAX_UNANSWERED and self._worker.hands_over:
-            connection, fd = self._waiting[0]
-            if not self._worker.pass_on(fd, ("FDSTORE", self._last_id + 1)):
-                return
-            self._last_id += 1
-            self._unanswered[self._last_id] = connection
-            self._waiting.popleft()
+            fd = self._connections.descriptor(self._waiting[0])
+            try:
+                if fd is not None and not self._worker.pass_on(fd, ("FDSTORE", self._last_id + 1)):
+                    return
+            except OSError as error:
+                print("moult worker: a connection cannot be passed to the master: %s" % error, file=sys.stderr)
+                self._connections.stay(self._waiting.popleft())
+                continue
+            connection = self._waiting.popleft()
+            if fd is not None:
+                self._last_id += 1
+                self._unanswered[self._last_id] = connection
 
     def take_back(self) -> List[Any]:
         """The connections that wait, which will not be given any more: they are the caller's again."""
-        waiting = [connection for connection, _ in self._waiting]
-        self._waiting.clear()
+        waiting, self._waiting = list(self._waiting), deque()
         return waiting
+
+    def end(self) -> int:
+        """At the end of the drain: nothing is given any more. How many still waited, and are closed with the worker."""
+        return sum(1 for connection in self.take_back() if self._connections.descriptor(connection) is not None)
 
     def hear(self, received: Received) -> None:
         """A message of the master's. Its descriptors are ours to close."""

@@ -6,7 +6,7 @@ the drain and after each of its responses, which is before anything more is read
 import asyncio
 import enum
 import socket
-from typing import Any, Callable, Dict, Set
+from typing import Any, Callable, Dict, Optional, Set
 
 from . import uvicorn_drain
 from .handover import Connections, Handover
@@ -42,10 +42,11 @@ class UvicornConnections(Connections):
     def is_adopting(self) -> bool:
         return bool(self._adopting)
 
-    def idle(self) -> int:
-        """How many are idle and nobody's but ours."""
-        return sum(1 for one in self._open_now
-                   if self.keeps(one) and self._at.get(one) is not _At.GIVEN and uvicorn_drain.is_idle(one))
+    def end(self) -> int:
+        """Nothing is given any more: how many are idle and nobody's but ours."""
+        waited = self.handover.end()
+        return waited + sum(1 for one in self._open_now if self.keeps(one)
+                            and self._at.get(one) is not _At.GIVEN and uvicorn_drain.is_idle(one))
 
     def turn(self) -> None:
         """Called by the drain, again and again until no connection is left."""
@@ -90,7 +91,12 @@ class UvicornConnections(Connections):
                 connection.loop.call_soon(self._look, connection)  # uvloop writes once a turn
         if at is _At.WRITING and not transport.get_write_buffer_size():
             self._at[connection] = _At.GIVEN
-            self.handover.give(connection, transport.get_extra_info("socket").fileno())
+            self.handover.give(connection)
+
+    def descriptor(self, connection: Any) -> Optional[int]:
+        if connection.transport.is_closing():  # then uvloop says a number that may be another's
+            return None
+        return connection.transport.get_extra_info("socket").fileno()  # type: ignore[no-any-return]
 
     def leave(self, connection: Any) -> None:
         connection.transport.abort()  # closes our descriptor; nothing is sent, as the master's is open

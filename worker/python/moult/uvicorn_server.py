@@ -129,7 +129,7 @@ class Server(uvicorn.Server):
         self._worker.say_stopping()
         if not self.force_exit:
             await self._drain(drain_by)
-        self._worker.idle_closed = self._moving.idle()
+        self._worker.idle_closed = self._moving.end()
         for connection in list(self.server_state.connections):
             connection.transport.close()
         self._doors.look(())

@@ -1,5 +1,6 @@
 """One worker, from the fork to its exit: what both adapters share."""
 import atexit
+import errno
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from .settings import Settings
 
 _REQUESTS_CUT = 75  # worker/fork_protocol.h: something was left unanswered at the deadline
 _MESSAGES_AT_ONCE = 64  # read before the server has its turn again
+_MASTER_GONE = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN)  # of a message that is sent
 _BOOT_FAILED = 3  # gunicorn's WORKER_BOOT_ERROR; the master takes any exit before READY for a failed boot
 # What may arrive before the server has its own handlers. An app that installed handlers while it was imported in the
 # fork server is relieved of them here.
@@ -121,11 +123,13 @@ class Worker:
             os._exit(0)
 
     def pass_on(self, fd: int, *lines: Any) -> bool:
-        """As the channel's: False if it cannot be now."""
+        """As the channel's: False if it cannot be now. Raises OSError when this descriptor cannot be passed."""
         try:
             return self.channel.pass_on(fd, *lines)
-        except OSError:
-            os._exit(0)
+        except OSError as error:
+            if error.errno in _MASTER_GONE:
+                os._exit(0)
+            raise
 
     def boot_failed(self, error: BaseException) -> NoReturn:
         self.tell(("ERROR", escape(text_of(error))))  # the master shows it
