@@ -108,3 +108,14 @@ def test_what_waits_at_the_deadline_is_closed_and_told(server, parking, worker):
     assert parking.statuses == ["at the deadline 6 idle connections were closed"]
     for client in clients:
         client.socket.close()
+
+
+def test_gthread_behind_the_proxy_protocol_gives_nothing_so_that_no_client_names_its_own_address():
+    with Master("plain_wsgi:app", worker_class="gthread", threads=2, server_options={"proxy_protocol": "true"}) as one:
+        one.loaded()
+        worker = one.worker()
+        assert worker.drain == "close"
+        with Connection(one.port) as client:
+            client.socket.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 1 80\r\n")
+            assert client.get("/").status == 200
+        worker.kill()

@@ -2,7 +2,9 @@
 
 They are given and adopted in the main thread, and given at the beginning of a turn of its loop: whatever the poller
 told of before is dealt with by then. `alive` stays true until the last one is gone, for it is what makes the class
-announce the close and do it. Not with TLS, which ends in the worker, nor where clients may speak HTTP/2.
+announce the close and do it. Not with TLS, which ends in the worker, nor where clients may speak HTTP/2, nor with the
+PROXY protocol: the worker that adopts knows nothing of the line that a connection began with, and would believe the
+client one of its own.
 """
 import contextlib
 import os
@@ -28,7 +30,7 @@ _POLLED = ("_keep", "keepalived_conns", "pending_conns")  # deques of 20.1, and 
 
 def can_move(worker_class: Any, cfg: Any) -> bool:
     return (issubclass(worker_class, gthread.ThreadWorker) and not cfg.is_ssl
-            and getattr(cfg, "http2_cleartext", "off") == "off")
+            and getattr(cfg, "http2_cleartext", "off") == "off" and cfg.proxy_protocol in (False, "off"))
 
 
 def moving(counting_class: Any, worker: Any, internal: Optional[Any]) -> Any:
