@@ -61,6 +61,11 @@ def alone(server):
     one.kill()
 
 
+def asgi_only(server):
+    if server.kind == "gthread":
+        pytest.skip("WSGI")
+
+
 def pid_of(answer):
     assert answer.status == 200 and "close" not in answer.headers.get("connection", ""), answer.headers
     return int(answer.text().rsplit(" ", 1)[1])

@@ -96,12 +96,14 @@ class Connection:
         return not self.buffer and self.socket.recv(1) == b""
 
     def upgrade(self, path, headers=()):
-        key = base64.b64encode(os.urandom(16)).decode()
-        self.send(path, headers=[("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Key", key),
-                                 ("Sec-WebSocket-Version", "13")] + list(headers))
-        head = self.read_until(b"\r\n\r\n")
+        head = self.ask_for_upgrade(path, headers).read_until(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 101"), head
         return self
+
+    def ask_for_upgrade(self, path, headers=()):
+        key = base64.b64encode(os.urandom(16)).decode()
+        return self.send(path, headers=[("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Key", key),
+                                        ("Sec-WebSocket-Version", "13")] + list(headers))
 
     def send_text(self, text):
         payload, mask = text.encode(), b"\1\2\3\4"

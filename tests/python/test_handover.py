@@ -8,7 +8,7 @@ import time
 
 import pytest
 from clients import Clients
-from handover_fixtures import pid_of
+from handover_fixtures import asgi_only, pid_of
 from http_client import Connection
 from master import PATIENCE_SECONDS, channel_pair, say, until
 from parking import receive_with_fds
@@ -286,11 +286,6 @@ def test_calls_from_inside_end_with_the_worker(server, parking, worker):
         answer = busy.answer()
         assert answer.status == 200 and answer.headers["connection"] == "close"
         assert worker.gone() == 0 and parking.counts["stored"] == 0
-
-
-def asgi_only(server):
-    if server.kind == "gthread":
-        pytest.skip("WSGI")
 
 
 def test_websockets_hear_of_the_restart_while_a_stream_runs_to_its_end_and_moves(server, parking, worker, retire):

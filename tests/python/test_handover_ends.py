@@ -1,8 +1,10 @@
 """Connections that end with their worker, though it hands over: declined, too late, or nobody will adopt them."""
 import os
 import select
+import time
 
 import pytest
+from handover_fixtures import asgi_only
 from http_client import Connection
 from master import PATIENCE_SECONDS, Master, say, until
 from moult.handover import MAX_UNANSWERED
@@ -119,3 +121,17 @@ def test_gthread_behind_the_proxy_protocol_gives_nothing_so_that_no_client_names
             client.socket.sendall(b"PROXY TCP4 192.0.2.1 192.0.2.2 1 80\r\n")
             assert client.get("/").status == 200
         worker.kill()
+
+
+def test_a_websocket_that_comes_while_a_request_is_answered_is_not_given_for_it(server, parking, worker):
+    asgi_only(server)
+    with Connection(server.port) as client:
+        client.send("/sleep?0.5")
+        worker.shows(REQUESTS_STARTED=1)
+        parking.retire(worker)
+        until(lambda: parking.said["STOPPING"], "STOPPING")
+        client.ask_for_upgrade("/ws")
+        client.read_until(b"hello from")
+        time.sleep(0.2)  # nothing tells that it is not given
+        assert parking.counts["stored"] == 0
+    assert worker.gone() == 0 and parking.statuses == []

@@ -83,6 +83,8 @@ class UvicornConnections(Connections):
         at, transport = self._at[connection], connection.transport
         if transport.is_closing() or not self._worker.hands_over:
             return
+        if transport.get_protocol() is not connection:
+            return  # a WebSocket that came after a request has it, and that request was answered only now
         if at is _At.ANSWERING and uvicorn_drain.is_idle(connection):
             connection.flow.pause_reading()
             connection._unset_keepalive_if_required()  # its clock is the master's from here
