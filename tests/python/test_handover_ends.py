@@ -135,3 +135,28 @@ def test_a_websocket_that_comes_while_a_request_is_answered_is_not_given_for_it(
         time.sleep(0.2)  # nothing tells that it is not given
         assert parking.counts["stored"] == 0
     assert worker.gone() == 0 and parking.statuses == []
+
+
+SLOW_REQUEST = b"GET /sleep?0.1 HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def test_who_has_pipelined_more_than_the_drain_has_time_for_is_told_to_close(server, parking, worker):
+    with Connection(server.port) as client:
+        client.socket.sendall(SLOW_REQUEST * 100)
+        worker.shows(REQUESTS_STARTED=1)
+        parking.retire(worker, 6.0)
+        while client.answer().headers.get("connection") != "close":
+            pass
+    assert worker.gone() == 0 and parking.statuses == [] and parking.counts["stored"] == 0
+    assert 10 < worker.read("REQUESTS_FINISHED") < 60
+
+
+def test_who_is_never_between_two_requests_is_told_to_close(server, parking, worker):
+    asgi_only(server)  # gthread takes its chance between two reads
+    with Connection(server.port) as client:
+        client.socket.sendall(SLOW_REQUEST * 2)
+        worker.shows(REQUESTS_STARTED=1)
+        parking.retire(worker, 6.0)
+        while client.answer().headers.get("connection") != "close":
+            client.socket.sendall(SLOW_REQUEST)
+    assert worker.gone() == 0 and parking.statuses == [] and parking.counts["stored"] == 0

@@ -49,7 +49,8 @@ class _Moving:
         self._lock = threading.RLock()  # 20.1 makes its own
         self._moult_doors = [one.getsockname() for one in self.sockets]
         self._moult_idle: Deque[Any] = deque()  # no more polled, to be given
-        self._moult_grace_until = float("inf")  # set when it retires
+        self._moult_grace_until = float("inf")  # set when it retires, as is the next
+        self._moult_endless_until = float("inf")
         self.moult_worker.handover = Handover(self.moult_worker, _GthreadConnections(self))
 
     def run(self) -> None:
@@ -97,13 +98,18 @@ class _Moving:
     # --- retiring
 
     def moult_announce_close(self) -> None:
-        self._moult_grace_until = time.monotonic() + _GRACE_SECONDS
+        now = time.monotonic()
+        self._moult_grace_until = now + _GRACE_SECONDS
+        self._moult_endless_until = (now + self.moult_worker.retire_deadline() - DEADLINE_MARGIN_SECONDS) / 2
         super().moult_announce_close()
 
     def moult_is_last(self, conn: Any) -> bool:
+        """Who sends a request before the one before is answered is never between two, and cannot move: told when half
+        of the drain is over, he is not cut at the deadline."""
         worker = self.moult_worker
         return worker.is_retiring and (
-            not worker.hands_over or conn.server == self.moult_inside or hasattr(conn, "moult_stays"))
+            not worker.hands_over or conn.server == self.moult_inside or hasattr(conn, "moult_stays")
+            or time.monotonic() > self._moult_endless_until)
 
     def notify(self) -> None:
         super().notify()

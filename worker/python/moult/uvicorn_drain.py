@@ -29,11 +29,7 @@ def is_idle(connection: Any) -> bool:
 
 def announce_close(connection: Any) -> None:
     """The answer that is being made, or else the next one, says `Connection: close`; then the server closes."""
-    if hasattr(connection, "default_headers"):  # uvicorn copies them once a connection, later versions once a request
-        connection.default_headers = with_close(connection.default_headers)
-    else:
-        connection.server_state = state = copy.copy(connection.server_state)  # the sets in it are the same
-        state.default_headers = with_close(state.default_headers)
+    _announce_close_later(connection)
     cycle = connection.cycle  # of several that were pipelined it is the last one
     if cycle is None or cycle.response_complete:
         return
@@ -41,6 +37,22 @@ def announce_close(connection: Any) -> None:
         cycle.keep_alive = False
     else:
         cycle.default_headers = with_close(cycle.default_headers)
+
+
+def announce_close_after_this(connection: Any) -> None:
+    """The answer after the one that is being made says `Connection: close`, though more was pipelined."""
+    _announce_close_later(connection)
+    for cycle, _ in connection.pipeline:
+        cycle.default_headers = with_close(cycle.default_headers)
+
+
+def _announce_close_later(connection: Any) -> None:
+    """Of each request whose head has not been read yet."""
+    if hasattr(connection, "default_headers"):  # uvicorn copies them once a connection, later versions once a request
+        connection.default_headers = with_close(connection.default_headers)
+    else:
+        connection.server_state = state = copy.copy(connection.server_state)  # the sets in it are the same
+        state.default_headers = with_close(state.default_headers)
 
 
 def with_close(headers: List[Tuple[bytes, bytes]]) -> List[Tuple[bytes, bytes]]:

@@ -59,6 +59,13 @@ class UvicornConnections(Connections):
             self._look(connection)
         self.handover.give_on()
 
+    def end_endless(self) -> None:
+        """Called once, when half of the drain is over: who sends a request before the one before is answered is never
+        between two, and may move if he is; else he is told, and not cut at the deadline."""
+        for connection, at in self._at.items():
+            if at is _At.ANSWERING:
+                uvicorn_drain.announce_close_after_this(connection)
+
     def _take_back(self) -> None:
         """What had begun to move, and has not reached the master, if that says meanwhile that nobody will adopt it."""
         writing = [connection for connection, at in self._at.items() if at is _At.WRITING]

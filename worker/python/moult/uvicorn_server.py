@@ -169,6 +169,7 @@ class Server(uvicorn.Server):
     async def _drain(self, drain_by: float) -> None:
         state = self.server_state
         began, websockets, pause = time.monotonic(), set(), 0.0
+        asyncio.get_running_loop().call_later((drain_by - began) / 2, self._moving.end_endless)
         while self._has_connections() and not self.force_exit and time.monotonic() < drain_by:
             self._close_websockets([one for one in state.connections if uvicorn_drain.is_websocket(one)], websockets,
                                    (drain_by - began) / 4)
