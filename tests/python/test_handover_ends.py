@@ -160,3 +160,17 @@ def test_who_is_never_between_two_requests_is_told_to_close(server, parking, wor
         while client.answer().headers.get("connection") != "close":
             client.socket.sendall(SLOW_REQUEST)
     assert worker.gone() == 0 and parking.statuses == [] and parking.counts["stored"] == 0
+
+
+def test_gthread_waits_for_a_first_request_longer_than_a_short_keep_alive():
+    with Master("plain_wsgi:app", worker_class="gthread", threads=2, keep_alive_seconds=1.0) as one:
+        one.loaded()
+        worker = one.worker()
+        with Connection(one.port) as slow, Connection(one.port) as silent, Connection(one.port) as kept:
+            kept.get("/")
+            began = time.monotonic()
+            assert kept.is_closed()
+            time.sleep(max(0.0, began + 2.5 - time.monotonic()))  # the client's own pause
+            assert slow.get("/").status == 200
+            assert silent.is_closed() and time.monotonic() - began > 4
+        worker.kill()

@@ -25,7 +25,8 @@ from .handover import Connections, Handover
 
 _READ_TO_THE_END_SECONDS = 5.0  # for a body that the app did not want; later versions have the same
 _GRACE_SECONDS = 1.0  # how long a retiring worker waits for the next request on a connection that ends with it
-_POLLED = ("_keep", "keepalived_conns", "pending_conns")  # deques of 20.1, and of later versions
+_FIRST_REQUEST_SECONDS = 5.0  # at least: what later versions wait for it before they poll
+_POLLED = ("_moult_silent", "_keep", "keepalived_conns", "pending_conns")  # deques: ours, of 20.1, of later versions
 
 
 def can_move(worker_class: Any, cfg: Any) -> bool:
@@ -48,6 +49,7 @@ class _Moving:
         super().__init__(*arguments)
         self._lock = threading.RLock()  # 20.1 makes its own
         self._moult_doors = [one.getsockname() for one in self.sockets]
+        self._moult_silent: Deque[Any] = deque()  # polled, with nothing said yet; who came first is the first
         self._moult_idle: Deque[Any] = deque()  # no more polled, to be given
         self._moult_grace_until = float("inf")  # set when it retires, as is the next
         self._moult_endless_until = float("inf")
@@ -77,14 +79,35 @@ class _Moving:
         super().enqueue_req(conn)
 
     def moult_poll(self, conn: Any) -> None:
-        """As the class does with one that is kept alive."""
+        """As the class does with one that is kept alive. A silent one has more time than a short --keep-alive, and is
+        polled apart, as the class wants its own in the order of their ends."""
         conn.sock.setblocking(False)
-        conn.set_timeout()
-        polled, readable = ((self._keep, self.reuse_connection) if hasattr(self, "_keep")
-                            else (self.keepalived_conns, self.on_client_socket_readable))
+        if conn.parser is None:
+            conn.timeout = time.monotonic() + max(self.cfg.keepalive, _FIRST_REQUEST_SECONDS)
+            polled, readable = self._moult_silent, self._moult_speaks
+        else:
+            conn.set_timeout()
+            polled, readable = ((self._keep, self.reuse_connection) if hasattr(self, "_keep")
+                                else (self.keepalived_conns, self.on_client_socket_readable))
         with self._lock:
             polled.append(conn)
             self.poller.register(conn.sock, selectors.EVENT_READ, partial(readable, conn))
+
+    def _moult_speaks(self, conn: Any, sock: socket.socket) -> None:
+        with self._lock:
+            if conn not in self._moult_silent:
+                return  # taken from the poller in the same turn
+            self._moult_silent.remove(conn)
+            self.poller.unregister(sock)
+        self.enqueue_req(conn)
+
+    def murder_keepalived(self, *arguments: Any, **named: Any) -> None:
+        with self._lock:
+            while self._moult_silent and self._moult_silent[0].timeout < time.monotonic():
+                conn = self._moult_silent.popleft()
+                self.poller.unregister(conn.sock)
+                self.moult_forget(conn)
+        super().murder_keepalived(*arguments, **named)
 
     def moult_door(self, sock: socket.socket) -> Any:
         """The address of the listener that accepted it: its own, or else a wildcard's."""
