@@ -174,3 +174,25 @@ def test_gthread_waits_for_a_first_request_longer_than_a_short_keep_alive():
             assert slow.get("/").status == 200
             assert silent.is_closed() and time.monotonic() - began > 4
         worker.kill()
+
+
+def test_gthread_reads_a_body_that_the_app_left_neither_forever_nor_to_any_length():
+    with Master("plain_wsgi:app", worker_class="gthread", threads=2) as one:
+        one.loaded()
+        worker = one.worker()
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n"
+        with Connection(one.port) as trickling, Connection(one.port) as pouring:
+            began = time.monotonic()
+            for client in (trickling, pouring):
+                client.socket.sendall(head)
+                assert client.answer().status == 200
+            with pytest.raises(OSError):
+                while True:
+                    pouring.socket.sendall(b"x" * 65536)
+            assert time.monotonic() - began < 4, "long before ten million"
+            with pytest.raises(OSError):
+                while time.monotonic() - began < 60:
+                    trickling.socket.sendall(b"x")
+                    time.sleep(0.5)
+            assert time.monotonic() - began < 30
+        worker.kill()

@@ -23,7 +23,8 @@ from gunicorn.workers import gthread
 from .gunicorn_worker import DEADLINE_MARGIN_SECONDS
 from .handover import Connections, Handover
 
-_READ_TO_THE_END_SECONDS = 5.0  # for a body that the app did not want; later versions have the same
+_LEFT_BODY_SECONDS = 5.0  # in all, for a body that the app did not want, and
+_LEFT_BODY_BYTES = 64 * 1024  # how much of it is read: both as later versions have it
 _GRACE_SECONDS = 1.0  # how long a retiring worker waits for the next request on a connection that ends with it
 _FIRST_REQUEST_SECONDS = 5.0  # at least: what later versions wait for it before they poll
 _POLLED = ("_moult_silent", "_keep", "keepalived_conns", "pending_conns")  # deques: ours, of 20.1, of later versions
@@ -232,7 +233,8 @@ def _read_to_the_end(conn: Any) -> bool:
     body = conn.parser.mesg.body
     if getattr(body.reader, "length", None) == 0:
         return True
-    conn.sock.settimeout(_READ_TO_THE_END_SECONDS)
+    unreader = conn.parser.unreader
+    unreader.sock = _Bounded(conn.sock)
     try:
         while body.read(8192):
             pass
@@ -240,6 +242,26 @@ def _read_to_the_end(conn: Any) -> bool:
         return True
     except Exception:  # whatever is wrong with it: where the next request begins is unknown
         return False
+    finally:
+        unreader.sock = conn.sock
+
+
+class _Bounded:
+    """A socket as gunicorn reads from it, for so long and so much: one read of a body is many of these."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._read_by = time.monotonic() + _LEFT_BODY_SECONDS
+        self._bytes_left = _LEFT_BODY_BYTES
+
+    def recv(self, size: int) -> bytes:
+        seconds = self._read_by - time.monotonic()
+        if seconds <= 0 or self._bytes_left <= 0:
+            raise TimeoutError
+        self._sock.settimeout(seconds)
+        received = self._sock.recv(size)
+        self._bytes_left -= len(received)
+        return received
 
 
 class _GthreadConnections(Connections):
