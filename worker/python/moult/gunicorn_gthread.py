@@ -125,15 +125,19 @@ class _Moving:
         now = time.monotonic()
         self._moult_grace_until = now + _GRACE_SECONDS
         self._moult_endless_until = (now + self.moult_worker.retire_deadline() - DEADLINE_MARGIN_SECONDS) / 2
+        self.handle_request = self._moult_handle_request  # nothing of it runs for a request before
         super().moult_announce_close()
 
-    def moult_is_last(self, conn: Any) -> bool:
+    def _moult_handle_request(self, req: Any, conn: Any) -> Any:
+        if self._moult_is_last(conn):
+            req.force_close()
+        return super().handle_request(req, conn)
+
+    def _moult_is_last(self, conn: Any) -> bool:
         """Who sends a request before the one before is answered is never between two, and cannot move: told when half
         of the drain is over, he is not cut at the deadline."""
-        worker = self.moult_worker
-        return worker.is_retiring and (
-            not worker.hands_over or conn.server == self.moult_inside or hasattr(conn, "moult_stays")
-            or time.monotonic() > self._moult_endless_until)
+        return (not self.moult_worker.hands_over or conn.server == self.moult_inside or hasattr(conn, "moult_stays")
+                or time.monotonic() > self._moult_endless_until)
 
     def notify(self) -> None:
         super().notify()
@@ -207,7 +211,7 @@ class _For201:
 
     def reuse_connection(self, conn: Any, client: Any) -> None:
         with self._lock:
-            if conn not in self._keep:
+            if self.moult_worker.is_retiring and conn not in self._keep:
                 return  # a pool thread took it from the poller meanwhile
             super().reuse_connection(conn, client)
 

@@ -17,12 +17,11 @@ _here = threading.local()  # .request: what the thread is answering
 
 
 class Request:
-    __slots__ = ("ledger", "is_call", "is_last", "response")
+    __slots__ = ("ledger", "is_call", "response")
 
-    def __init__(self, counted: ledger.Ledger, is_call: bool, is_last: bool) -> None:
+    def __init__(self, counted: ledger.Ledger, is_call: bool) -> None:
         self.ledger = counted
         self.is_call = is_call
-        self.is_last = is_last  # on its connection: the response says so
         self.response: Optional[Any] = None  # gunicorn's, as soon as the app is called
 
 
@@ -45,8 +44,6 @@ class WatchedApp:
         response = getattr(start_response, "__self__", None)
         if request is not None and hasattr(response, "force_close"):
             request.response = response
-            if request.is_last:
-                response.force_close()
             _watch_first_bytes(response, request)
         return self._app(environ, start_response)
 
@@ -96,8 +93,7 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
     class CountingWorker(worker_class):  # type: ignore[misc]
         def handle_request(self, *arguments: Any) -> Any:
             is_call = internal_name is not None and _door(arguments) == internal_name
-            is_last = self.moult_is_last(arguments[-1])
-            request = _here.request = Request(calls if is_call else visitors, is_call, is_last)
+            request = _here.request = Request(calls if is_call else visitors, is_call)
             requests.add(request)
             request.ledger.begin(request)
             try:
@@ -134,9 +130,6 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
         def notify(self) -> None:
             words[OPEN_CONNECTIONS] = getattr(self, "nr_conns", len(requests))
             super().notify()
-
-        def moult_is_last(self, conn: Any) -> bool:
-            return False  # gthread's, where connections move
 
         def moult_announce_close(self) -> None:
             """Called by a signal handler: takes no lock."""
