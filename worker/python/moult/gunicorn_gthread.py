@@ -20,11 +20,10 @@ from typing import Any, Callable, Deque, Iterator, Optional, Tuple
 
 from gunicorn.workers import gthread
 
+from .gunicorn_gthread_201 import For201
 from .gunicorn_worker import DEADLINE_MARGIN_SECONDS
 from .handover import Connections, Handover
 
-_LEFT_BODY_SECONDS = 5.0  # in all, for a body that the app did not want, and
-_LEFT_BODY_BYTES = 64 * 1024  # how much of it is read: both as later versions have it
 _GRACE_SECONDS = 1.0  # how long a retiring worker waits for the next request on a connection that ends with it
 _FIRST_REQUEST_SECONDS = 5.0  # at least: what later versions wait for it before they poll
 _POLLED = ("_moult_silent", "_keep", "keepalived_conns", "pending_conns")  # deques: ours, of 20.1, of later versions
@@ -36,7 +35,7 @@ def can_move(worker_class: Any, cfg: Any) -> bool:
 
 
 def moving(counting_class: Any, worker: Any, internal: Optional[Any]) -> Any:
-    mixins = (_For201, _Moving) if hasattr(counting_class, "reuse_connection") else (_Moving,)
+    mixins = (For201, _Moving) if hasattr(counting_class, "reuse_connection") else (_Moving,)
     return type("MovingWorker", (*mixins, counting_class),
                 {"moult_worker": worker, "moult_inside": internal and internal.getsockname()})
 
@@ -196,76 +195,6 @@ class _Moving:
         with self._lock:
             self.nr_conns -= 1
         conn.close()
-
-
-class _For201:
-    """There pool threads do what later versions leave to the main thread, and more of it before the next request."""
-
-    def accept(self, *arguments: Any) -> None:
-        with self._lock:
-            super().accept(*arguments)
-
-    def murder_keepalived(self) -> None:
-        with self._lock:
-            super().murder_keepalived()
-
-    def reuse_connection(self, conn: Any, client: Any) -> None:
-        with self._lock:
-            if self.moult_worker.is_retiring and conn not in self._keep:
-                return  # a pool thread took it from the poller meanwhile
-            super().reuse_connection(conn, client)
-
-    def finish_request(self, fs: Any) -> None:
-        with self._lock:
-            super().finish_request(fs)
-            if self.moult_worker.is_retiring:
-                self.moult_take_idle()
-                with contextlib.suppress(BlockingIOError):
-                    os.write(self.PIPE[1], b".")  # the main thread may wait at the poller
-
-    def handle(self, conn: Any) -> Tuple[bool, Any]:
-        """What was pipelined is answered, and a body that the app left is read: as later versions do."""
-        kept, _ = super().handle(conn)
-        while kept and _read_to_the_end(conn):
-            if not conn.parser.unreader.buf.getbuffer().nbytes:
-                return True, conn
-            kept, _ = super().handle(conn)
-        return False, conn
-
-
-def _read_to_the_end(conn: Any) -> bool:
-    body = conn.parser.mesg.body
-    if getattr(body.reader, "length", None) == 0:
-        return True
-    unreader = conn.parser.unreader
-    unreader.sock = _Bounded(conn.sock)
-    try:
-        while body.read(8192):
-            pass
-        conn.sock.settimeout(None)
-        return True
-    except Exception:  # whatever is wrong with it: where the next request begins is unknown
-        return False
-    finally:
-        unreader.sock = conn.sock
-
-
-class _Bounded:
-    """A socket as gunicorn reads from it, for so long and so much: one read of a body is many of these."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        self._read_by = time.monotonic() + _LEFT_BODY_SECONDS
-        self._bytes_left = _LEFT_BODY_BYTES
-
-    def recv(self, size: int) -> bytes:
-        seconds = self._read_by - time.monotonic()
-        if seconds <= 0 or self._bytes_left <= 0:
-            raise TimeoutError
-        self._sock.settimeout(seconds)
-        received = self._sock.recv(size)
-        self._bytes_left -= len(received)
-        return received
 
 
 class _GthreadConnections(Connections):
