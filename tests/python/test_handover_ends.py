@@ -77,7 +77,7 @@ def test_told_later_that_nobody_will_adopt_a_worker_takes_back_what_waited(serve
     clients = [Connection(server.port) for _ in range(MAX_UNANSWERED + 6)]
     alone.shows(OPEN_CONNECTIONS=len(clients))
     with Connection(server.port) as busy:
-        busy.send("/sleep?1")
+        busy.send("/sleep?2")
         alone.shows(REQUESTS_STARTED=1)
         alone.retire()
         given = []
@@ -149,7 +149,7 @@ def test_who_has_pipelined_more_than_the_drain_has_time_for_is_told_to_close(ser
         while client.answer().headers.get("connection") != "close":
             pass
     assert worker.gone() == 0 and parking.statuses == [] and parking.counts["stored"] == 0
-    assert 10 < worker.read("REQUESTS_FINISHED") < 60
+    assert 3 < worker.read("REQUESTS_FINISHED") < 60
 
 
 def test_who_is_never_between_two_requests_is_told_to_close(server, parking, worker):
@@ -199,3 +199,20 @@ def test_gthread_reads_a_body_that_the_app_left_neither_forever_nor_to_any_lengt
                     time.sleep(0.5)
             assert time.monotonic() - began < 30
         worker.kill()
+
+
+def test_when_a_stop_is_announced_each_answer_says_close_while_the_worker_serves_on(server, alone):
+    with Connection(server.port) as busy, Connection(server.port) as idle, Connection(server.unix_path) as silent:
+        idle.get("/")
+        busy.send("/sleep?0.5")
+        alone.shows(REQUESTS_STARTED=2, OPEN_CONNECTIONS=3)
+        say(alone.channel, ("ANNOUNCE_CLOSE", 1))
+        answers = [busy.answer(), idle.get("/"), silent.get("/")]
+        with Connection(server.port) as later:
+            answers.append(later.get("/"))
+            for answer in answers:
+                assert answer.status == 200 and answer.headers["connection"] == "close"
+            for client in (busy, idle, silent, later):
+                assert client.is_closed()
+    alone.retire(nobody_adopts=True)
+    assert alone.gone() == 0 and alone.shows(REQUESTS_STARTED=5, REQUESTS_FINISHED=5)

@@ -60,7 +60,12 @@ class _Moving:
         super().run()
 
     def _moult_hear(self) -> None:
-        if self.moult_worker.hear_master():
+        announced = self.moult_worker.announces_close
+        told_to_retire = self.moult_worker.hear_master()
+        if self.moult_worker.announces_close and not announced:
+            self.handle_request = self._moult_handle_request
+            super().moult_announce_close()
+        if told_to_retire:
             os.kill(os.getpid(), signal.SIGTERM)
 
     # --- serving
@@ -124,7 +129,7 @@ class _Moving:
         now = time.monotonic()
         self._moult_grace_until = now + _GRACE_SECONDS
         self._moult_endless_until = (now + self.moult_worker.retire_deadline() - DEADLINE_MARGIN_SECONDS) / 2
-        self.handle_request = self._moult_handle_request  # nothing of it runs for a request before
+        self.handle_request = self._moult_handle_request  # which costs nothing while the worker serves
         super().moult_announce_close()
 
     def _moult_handle_request(self, req: Any, conn: Any) -> Any:
@@ -135,8 +140,9 @@ class _Moving:
     def _moult_is_last(self, conn: Any) -> bool:
         """Who sends a request before the one before is answered is never between two, and cannot move: told when half
         of the drain is over, he is not cut at the deadline."""
-        return (not self.moult_worker.hands_over or conn.server == self.moult_inside or hasattr(conn, "moult_stays")
-                or time.monotonic() > self._moult_endless_until)
+        worker = self.moult_worker
+        return (worker.announces_close or not worker.hands_over or conn.server == self.moult_inside
+                or hasattr(conn, "moult_stays") or time.monotonic() > self._moult_endless_until)
 
     def notify(self) -> None:
         super().notify()

@@ -28,14 +28,11 @@ def is_idle(connection: Any) -> bool:
 
 
 def announce_close(connection: Any) -> None:
-    """The answer that is being made, or else the next one, says `Connection: close`; then the server closes."""
+    """The answer that is being made, if it has not begun, or else the next one, says `Connection: close`; then the
+    server closes."""
     _announce_close_later(connection)
     cycle = connection.cycle  # of several that were pipelined it is the last one
-    if cycle is None or cycle.response_complete:
-        return
-    if cycle.response_started:
-        cycle.keep_alive = False
-    else:
+    if cycle is not None and not cycle.response_started:
         cycle.default_headers = with_close(cycle.default_headers)
 
 

@@ -9,8 +9,7 @@ import asyncio
 class RestOfBody:
     """Stands in for the cycle, whose app did not want the body. Here `response_complete` tells whether it has all come.
 
-    It has what uvicorn and the drain look at in a cycle: for the drain its answer has begun, as nothing of it can be
-    changed any more.
+    It has what uvicorn and the drain look at in a cycle. Its answer has begun: nothing of it can be changed any more.
     """
     keep_alive = True
     disconnected = False

@@ -94,8 +94,11 @@ class Server(uvicorn.Server):
         return await loop.create_unix_server(self._factory(protocol), **options)
 
     def _channel_readable(self) -> None:
-        if self._worker.hear_master():
+        announced = self._worker.announces_close
+        told_to_retire = self._worker.hear_master()
+        if told_to_retire or (self._worker.announces_close and not announced):
             self._announce_close()
+        if told_to_retire:
             self.handle_exit(signal.SIGTERM, None)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
@@ -153,18 +156,20 @@ class Server(uvicorn.Server):
             server.close()  # takes the listener out of our loop and closes our fd; the socket lives on in the others
 
     def _announce_close(self) -> None:
-        """From now on every answer says `Connection: close`, on what cannot move."""
+        """From now on every answer says `Connection: close`, on what cannot move; at a stop on all."""
         state = self.server_state
         self._grace_until = time.monotonic() + _GRACE_SECONDS
-        if not self._worker.hands_over:
+        if self._worker.announces_close or not self._worker.hands_over:
             state.default_headers = uvicorn_drain.with_close(state.default_headers)
-        for connection in self._ending_here():
+        for connection in self._http() if self._worker.announces_close else self._ending_here():
             uvicorn_drain.announce_close(connection)
+
+    def _http(self) -> List[Any]:
+        return [one for one in self.server_state.connections if not uvicorn_drain.is_websocket(one)]
 
     def _ending_here(self) -> List[Any]:
         """HTTP connections that end with this worker, as soon as they are idle."""
-        return [one for one in self.server_state.connections if not uvicorn_drain.is_websocket(one)
-                and not self._moving.keeps(one)]
+        return [one for one in self._http() if not self._moving.keeps(one)]
 
     async def _drain(self, drain_by: float) -> None:
         state = self.server_state

@@ -45,6 +45,7 @@ class Worker:
         self.handover: Optional[handover.Handover] = None
         self._is_adoption_over = False  # the master said that no other worker will have our connections
         self._said_stopping = False
+        self.announces_close = False  # the service stops soon, and each answer is to say so; never taken back
 
     @property
     def hands_over(self) -> bool:
@@ -98,6 +99,8 @@ class Worker:
             if received is None:
                 os._exit(0)
             wait = False
+            if "ANNOUNCE_CLOSE" in received.message:
+                self.announces_close = True
             if "RETIRE" in received.message:
                 told_to_retire = True
                 self._take_retire(received.message)

@@ -133,7 +133,8 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
 
         def moult_announce_close(self) -> None:
             """Called by a signal handler: takes no lock."""
-            _announce_close([one for one in list(requests) if one.is_call or not worker.hands_over])
+            all_of_them = worker.announces_close or not worker.hands_over
+            _announce_close([one for one in list(requests) if one.is_call or all_of_them])
 
     return CountingWorker
 
