@@ -32,11 +32,11 @@ class Connection:
     def __exit__(self, *error):
         self.socket.close()
 
-    def send(self, path, method="GET", headers=(), body=b""):
+    def send(self, path, method="GET", headers=(), body=b"", before=b""):
         lines = ["%s %s HTTP/1.1" % (method, path), "Host: x"] + ["%s: %s" % pair for pair in headers]
         if body:
             lines.append("Content-Length: %d" % len(body))
-        self.socket.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        self.socket.sendall(before + "\r\n".join(lines).encode() + b"\r\n\r\n" + body)
         return self
 
     def get(self, path, **more):
@@ -100,10 +100,11 @@ class Connection:
         assert head.startswith(b"HTTP/1.1 101"), head
         return self
 
-    def ask_for_upgrade(self, path, headers=()):
+    def ask_for_upgrade(self, path, headers=(), before=b""):
+        """`before`: what goes with it, in one packet."""
         key = base64.b64encode(os.urandom(16)).decode()
         return self.send(path, headers=[("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Key", key),
-                                        ("Sec-WebSocket-Version", "13")] + list(headers))
+                                        ("Sec-WebSocket-Version", "13")] + list(headers), before=before)
 
     def send_text(self, text):
         payload, mask = text.encode(), b"\1\2\3\4"

@@ -127,11 +127,12 @@ def test_gthread_behind_the_proxy_protocol_gives_nothing_so_that_no_client_names
 def test_a_websocket_that_comes_while_a_request_is_answered_is_not_given_for_it(server, parking, worker):
     asgi_only(server)
     with Connection(server.port) as client:
-        client.send("/sleep?0.5")
-        worker.shows(REQUESTS_STARTED=1)
+        client.get("/")
+        client.socket.sendall(b"GET / HTTP/1.1\r\nHo")
+        time.sleep(0.1)  # nothing tells that half a head was read
         parking.retire(worker)
         until(lambda: parking.said["STOPPING"], "STOPPING")
-        client.ask_for_upgrade("/ws")
+        client.ask_for_upgrade("/ws", before=b"st: x\r\n\r\n")
         client.read_until(b"hello from")
         time.sleep(0.2)  # nothing tells that it is not given
         assert parking.counts["stored"] == 0
