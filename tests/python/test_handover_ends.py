@@ -180,7 +180,8 @@ def test_gthread_waits_for_a_first_request_longer_than_a_short_keep_alive():
 
 def test_gthread_reads_a_body_that_the_app_left_neither_forever_nor_to_any_length():
     with Master("plain_wsgi:app", worker_class="gthread", threads=2) as one:
-        one.loaded()
+        if "gunicorn 20." not in str(one.loaded()):
+            pytest.skip("later versions read it by themselves")
         worker = one.worker()
         head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n"
         with Connection(one.port) as trickling, Connection(one.port) as pouring:
