@@ -1,5 +1,5 @@
 """Idle connections outlive their worker: they wait in the master and are served by another. Shown with the native
-example, whose workers hand over and adopt."""
+example, and with uvicorn and gthread, Debian's and the newest."""
 import http.client
 import os
 import random
@@ -11,11 +11,12 @@ from typing import List
 import pytest
 
 from events import Events
-from harness import BINARY, ROOT, connection, wait_until
+from harness import BINARY, DEBIAN_PYTHON, NEWEST_PYTHON, ROOT, connection, wait_until
 from recycling import UNHURRIED
 
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(BINARY)), "examples/native/libnative-example.so")
-needs_the_example = pytest.mark.skipif(not os.path.exists(LIBRARY), reason=f"{LIBRARY} is not built")
+SERVERS = {"uvicorn": ["pids:asgi"], "gthread": ["-k", "gthread", "--threads", "8", "pids:wsgi"]}
+PYTHONS = {"old": DEBIAN_PYTHON, "newest": NEWEST_PYTHON}
 
 
 class KeptAlive:
@@ -47,8 +48,15 @@ class KeptAlive:
         return self.client.sock.recv(1000)
 
 
-def example(start, *flags: str, **more):
-    return start("--app", f"native:{LIBRARY}", *flags, chdir=ROOT, **more)
+@pytest.fixture(params=["native", *(f"{server}-{age}" for server in SERVERS for age in PYTHONS)])
+def serve(start, request):
+    """As start(), of one kind of worker: each answers with its pid."""
+    server, _, age = request.param.partition("-")
+    if server == "native":
+        if not os.path.exists(LIBRARY):
+            pytest.skip(f"{LIBRARY} is not built")
+        return lambda *flags, **more: start("--app", f"native:{LIBRARY}", *flags, chdir=ROOT, **more)
+    return lambda *flags, **more: start("--python", PYTHONS[age], *flags, *SERVERS[server], **more)
 
 
 def idle_clients(moult, count: int) -> List[KeptAlive]:
@@ -79,9 +87,8 @@ def replace(moult, pid: int) -> int:
     return moult.wait_serving(1)[0]
 
 
-@needs_the_example
-def test_idle_connections_live_on_in_the_next_worker(start):
-    moult = example(start)
+def test_idle_connections_live_on_in_the_next_worker(serve):
+    moult = serve()
     old = moult.wait_serving(1)[0]
     clients = idle_clients(moult, 50)
     new = replace(moult, old)
@@ -93,9 +100,8 @@ def test_idle_connections_live_on_in_the_next_worker(start):
     assert [client.ask() for client in clients] == [new] * 50, "and stay there"
 
 
-@needs_the_example
-def test_one_that_never_spoke_lives_on_as_well(start):
-    moult = example(start)
+def test_one_that_never_spoke_lives_on_as_well(serve):
+    moult = serve()
     old = moult.wait_serving(1)[0]
     silent = KeptAlive(moult.address)
     moult.wait_for(lambda: moult.workers()[0]["open_connections"] == 1, "it is accepted")
@@ -103,10 +109,9 @@ def test_one_that_never_spoke_lives_on_as_well(start):
     assert silent.ask() == new
 
 
-@needs_the_example
-def test_a_recycle_and_the_metrics_count_what_was_handed_over(start, scratch, free_port):
+def test_a_recycle_and_the_metrics_count_what_was_handed_over(serve, scratch, free_port):
     events, admin = Events(scratch / "moult.jsonl"), free_port()
-    moult = example(start, *events.flags, *UNHURRIED, "--admin", f"127.0.0.1:{admin}")
+    moult = serve(*events.flags, *UNHURRIED, "--admin", f"127.0.0.1:{admin}")
     moult.wait_serving(1)
     clients = idle_clients(moult, 3)
     assert moult.client("recycle").returncode == 0
@@ -125,9 +130,8 @@ def test_a_recycle_and_the_metrics_count_what_was_handed_over(start, scratch, fr
         wait_until(lambda: line in metrics(), line, 10)
 
 
-@needs_the_example
-def test_what_finds_no_room_is_served_to_its_next_answer_which_says_close(start):
-    moult = example(start, "--parking-max", "2")
+def test_what_finds_no_room_is_served_to_its_next_answer_which_says_close(serve):
+    moult = serve("--parking-max", "2")
     old = moult.wait_serving(1)[0]
     clients = idle_clients(moult, 5)
     assert moult.client("reload", "--wait").returncode == 0
@@ -139,9 +143,8 @@ def test_what_finds_no_room_is_served_to_its_next_answer_which_says_close(start)
     moult.wait_serving(1)
 
 
-@needs_the_example
-def test_without_parking_a_replacement_is_not_held_up_by_idle_connections(start):
-    moult = example(start, "--parking-max", "0")
+def test_without_parking_a_replacement_is_not_held_up_by_idle_connections(serve):
+    moult = serve("--parking-max", "0")
     old = moult.wait_serving(1)[0]
     clients = idle_clients(moult, 5)
     began = time.monotonic()
@@ -150,9 +153,8 @@ def test_without_parking_a_replacement_is_not_held_up_by_idle_connections(start)
     assert [client.end() for client in clients] == [b""] * 5
 
 
-@needs_the_example
-def test_few_descriptors_park_few_connections_and_lose_none(start):
-    moult = example(start, wrapper=["prlimit", "--nofile=64:64"])
+def test_few_descriptors_park_few_connections_and_lose_none(serve):
+    moult = serve(wrapper=["prlimit", "--nofile=64:64"])
     old = moult.wait_serving(1)[0]
     clients = idle_clients(moult, 12)
     assert moult.client("reload", "--wait").returncode == 0
@@ -165,9 +167,8 @@ def test_few_descriptors_park_few_connections_and_lose_none(start):
     moult.wait_serving(1)
 
 
-@needs_the_example
-def test_parked_connections_leave_room_for_the_next_launch(start):
-    moult = example(start, "--parking-max", "60", wrapper=["prlimit", "--nofile=80:80"])
+def test_parked_connections_leave_room_for_the_next_launch(serve):
+    moult = serve("--parking-max", "60", wrapper=["prlimit", "--nofile=80:80"])
     old = moult.wait_serving(1)[0]
     cut = "--parking-max 60 is cut to 10: the limit of open files is 80"
     moult.wait_for(lambda: cut in moult.log(), "it is said")
@@ -177,9 +178,8 @@ def test_parked_connections_leave_room_for_the_next_launch(start):
     assert len(moult.wait_serving(1)) == 1
 
 
-@needs_the_example
-def test_what_a_killed_worker_had_not_acknowledged_is_answered_by_the_next(start):
-    moult = example(start)
+def test_what_a_killed_worker_had_not_acknowledged_is_answered_by_the_next(serve):
+    moult = serve()
     old = moult.wait_serving(1)[0]
     client = idle_clients(moult, 1)[0]
     stuck = replace(moult, old)
@@ -190,9 +190,8 @@ def test_what_a_killed_worker_had_not_acknowledged_is_answered_by_the_next(start
     assert client.answer() == moult.wait_serving(1)[0] != stuck
 
 
-@needs_the_example
-def test_a_stop_is_not_held_up_by_idle_connections(start):
-    moult = example(start, "-w", "2")
+def test_a_stop_is_not_held_up_by_idle_connections(serve):
+    moult = serve("-w", "2")
     moult.wait_serving(2)
     clients = idle_clients(moult, 20)
     began = time.monotonic()
@@ -201,9 +200,8 @@ def test_a_stop_is_not_held_up_by_idle_connections(start):
     assert [client.end() for client in clients] == [b""] * 20
 
 
-@needs_the_example
-def test_at_a_stop_a_client_that_has_just_come_is_answered(start):
-    moult = example(start)
+def test_at_a_stop_a_client_that_has_just_come_is_answered(serve):
+    moult = serve()
     moult.wait_serving(1)
     client = KeptAlive(moult.address)
     moult.wait_for(lambda: moult.workers()[0]["open_connections"] == 1, "it is accepted")
@@ -214,9 +212,8 @@ def test_at_a_stop_a_client_that_has_just_come_is_answered(start):
     assert moult.wait_exit() == 0
 
 
-@needs_the_example
-def test_at_a_stop_who_waits_to_be_accepted_is_answered(start):
-    moult = example(start)
+def test_at_a_stop_who_waits_to_be_accepted_is_answered(serve):
+    moult = serve()
     worker = moult.wait_serving(1)[0]
     os.kill(worker, signal.SIGSTOP)
     clients = [KeptAlive(moult.address) for _ in range(100)]
@@ -229,9 +226,8 @@ def test_at_a_stop_who_waits_to_be_accepted_is_answered(start):
     assert moult.wait_exit() == 0
 
 
-@needs_the_example
-def test_during_the_stop_delay_each_answer_says_that_its_connection_ends(start):
-    moult = example(start, "-w", "2", "--stop-delay", "3s")
+def test_during_the_stop_delay_each_answer_says_that_its_connection_ends(serve):
+    moult = serve("-w", "2", "--stop-delay", "3s")
     moult.wait_serving(2)
     clients = idle_clients(moult, 4)
     assert not any(client.closes for client in clients)
@@ -248,9 +244,8 @@ def test_during_the_stop_delay_each_answer_says_that_its_connection_ends(start):
     assert moult.wait_exit() == 0
 
 
-@needs_the_example
-def test_an_answer_that_a_stop_overtakes_says_that_its_connection_ends(start):
-    moult = example(start, "-w", "2")
+def test_an_answer_that_a_stop_overtakes_says_that_its_connection_ends(serve):
+    moult = serve("-w", "2")
     moult.wait_serving(2)
     clients = [KeptAlive(moult.address) for _ in range(8)]
     for client in clients:
@@ -265,9 +260,8 @@ def test_an_answer_that_a_stop_overtakes_says_that_its_connection_ends(start):
     assert any(client.closes for client in clients), "those of the last worker"
 
 
-@needs_the_example
-def test_a_worker_that_is_not_replaced_leaves_its_connections_to_the_others(start):
-    moult = example(start, "-w", "2")
+def test_a_worker_that_is_not_replaced_leaves_its_connections_to_the_others(serve):
+    moult = serve("-w", "2")
     moult.wait_serving(2)
     clients = idle_clients(moult, 20)
     assert moult.client("scale", "1").returncode == 0
@@ -275,9 +269,8 @@ def test_a_worker_that_is_not_replaced_leaves_its_connections_to_the_others(star
     assert [client.ask() for client in clients] == [left] * 20
 
 
-@needs_the_example
-def test_clients_that_never_look_before_they_speak_meet_no_failure(start):
-    moult = example(start, "-w", "2", *UNHURRIED)
+def test_clients_that_never_look_before_they_speak_meet_no_failure(serve):
+    moult = serve("-w", "2", *UNHURRIED)
     moult.wait_serving(2)
     ending, failures, answers = threading.Event(), [], []
 
