@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <utility>
 #include <vector>
 namespace example {
 namespace {
@@ -159,13 +160,21 @@ void HelloServer::advance(Connection& connection) {
 void HelloServer::begin_request(Connection& connection, const HttpRequest& request) {
   connection.request = context_.request_started(connection.caller);
   connection.has_asked = true;
-  const Answer answer = handler_(request, context_);
-  connection.status = answer.status;
-  connection.keep_alive = request.keep_alive && !announces_close_ && (!retiring_ || may_move(connection));
-  connection.out = response(answer.status, answer.body, connection.keep_alive, request.method == "HEAD");
-  if (answer.delay_ns == 0) return;
-  connection.answer_at_ns = now_ns() + answer.delay_ns;
+  connection.keep_alive = request.keep_alive;
+  connection.without_body = request.method == "HEAD";
+  connection.answer = handler_(request, context_);
+  if (connection.answer.delay_ns == 0) return write_answer(connection);
+  connection.answer_at_ns = now_ns() + connection.answer.delay_ns;
   watch(connection.fd, 0, EPOLL_CTL_MOD);
+}
+
+// Only now: whether the connection ends may have been decided while the request was in flight.
+void HelloServer::write_answer(Connection& connection) {
+  connection.answer_at_ns = 0;
+  connection.keep_alive &= !announces_close_ && (!retiring_ || may_move(connection));
+  const Answer answer = std::exchange(connection.answer, {});
+  connection.status = answer.status;
+  connection.out = response(answer.status, answer.body, connection.keep_alive, connection.without_body);
 }
 
 void HelloServer::end_request(Connection& connection) {
@@ -238,7 +247,7 @@ void HelloServer::timers() {
   for (const int fd : due) {
     Connection& connection = connections_.at(fd);
     if (connection.answer_at_ns != 0) {
-      connection.answer_at_ns = 0;
+      write_answer(connection);
       advance(connection);
     } else if (connection.closing) {
       close_now(fd);

@@ -27,7 +27,7 @@ inline constexpr std::uint64_t linger_ns = 2'000'000'000;  // how long a closing
 inline constexpr std::uint64_t fresh_ns = 1'000'000'000;   // how long a first request may be on its way
 
 struct Answer {
-  int status;
+  int status = 0;
   std::string body;
   std::uint64_t delay_ns = 0;
 };
@@ -48,8 +48,9 @@ class HelloServer {
     std::string in, out;
     std::optional<moult::WorkerContext::Request> request;  // in flight
     int status = 0;                                        // of its answer
+    Answer answer;                                         // not yet written
     std::uint64_t answer_at_ns = 0;                        // zero: not waiting to answer
-    bool keep_alive = true, closing = false, declined = false, has_asked = false;
+    bool keep_alive = true, without_body = false, closing = false, declined = false, has_asked = false;
     std::uint64_t close_at_ns = UINT64_MAX;  // keep-alive or linger ends
   };
   void watch(int fd, std::uint32_t events, int operation);
@@ -59,6 +60,7 @@ class HelloServer {
   void read_from(Connection&);
   void advance(Connection&);
   void begin_request(Connection&, const HttpRequest&);
+  void write_answer(Connection&);
   void end_request(Connection&);
   void retire(const moult::WorkerMessage&);
   bool may_move(const Connection&) const;
