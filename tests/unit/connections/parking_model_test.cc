@@ -155,6 +155,7 @@ struct World {
     WorkerId id = some_worker();
     if (gone.contains(id) || id.value > last_worker || below(3)) id = {++last_worker};  // else it serves once more
     serving.insert(id);
+    rests.erase(id);  // one that had left begins anew
     post(AdopterServes{id});
   }
   void pass_time() {
