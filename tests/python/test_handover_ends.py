@@ -206,7 +206,7 @@ def test_gthread_reads_a_body_that_the_app_left_neither_forever_nor_to_any_lengt
 def test_when_a_stop_is_announced_each_answer_says_close_while_the_worker_serves_on(server, alone):
     with Connection(server.port) as busy, Connection(server.port) as idle, Connection(server.unix_path) as silent:
         idle.get("/")
-        busy.send("/sleep?0.5")
+        busy.send("/sleep?2")
         alone.shows(REQUESTS_STARTED=2, OPEN_CONNECTIONS=3)
         say(alone.channel, ("ANNOUNCE_CLOSE", 1))
         answers = [busy.answer(), idle.get("/"), silent.get("/")]
