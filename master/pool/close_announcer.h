@@ -1,7 +1,8 @@
 #pragma once
-// When a stop is asked for, the workers that serve on for a while are told that each of their answers ends its
-// connection: so clients leave by themselves, before their connections are closed. Made by Instance, on the loop's
-// thread; whoever begins to serve during the stop is told as well, and each of them once.
+// When a stop is asked for, the workers are told that each of their answers ends its connection: so clients leave by
+// themselves, before their connections are closed. Also those that retire, for what they have in flight: whom they give
+// up could live on in the last worker only, and not for long. Made by Instance, on the loop's thread; whoever begins to
+// serve during the stop is told as well, and each of them once.
 #include <functional>
 #include <set>
 #include <utility>
@@ -17,7 +18,8 @@ class CloseAnnouncer final : public WorkerObserver {
   void pool_settled(const Pool& pool) override {
     if (!announces_close(pool)) return;
     for (const Worker& worker : pool.workers) {
-      WorkerLink* link = worker.state == WorkerState::serving ? links_(worker.id) : nullptr;
+      const bool answers = worker.state == WorkerState::serving || worker.state == WorkerState::retiring;
+      WorkerLink* link = answers ? links_(worker.id) : nullptr;
       if (link && told_.insert(worker.id).second) link->announce_close();
     }
   }

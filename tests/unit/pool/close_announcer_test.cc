@@ -52,10 +52,15 @@ TEST_F(CloseAnnouncerTest, WhoBeginsToServeDuringTheStopIsToldThen) {
   EXPECT_THAT(told_in(Mode::delay), ElementsAre("announce"));
 }
 
-TEST_F(CloseAnnouncerTest, TheOneThatServesToTheEndOfAStopWithoutDelayIsTold) {
+TEST_F(CloseAnnouncerTest, InAStopWithoutDelayWhoRetiresIsToldAsIsTheOneThatServesToItsEnd) {
   worker(1, WorkerState::serving);
   worker(2, WorkerState::retiring);
-  EXPECT_THAT(told_in(Mode::draining), ElementsAre("announce"));
+  EXPECT_THAT(told_in(Mode::draining), ElementsAre("announce", "announce"));
+}
+
+TEST_F(CloseAnnouncerTest, WhoRetiresForAnotherReasonIsNot) {
+  worker(1, WorkerState::retiring);
+  EXPECT_THAT(told_in(Mode::serve), IsEmpty());
 }
 
 TEST_F(CloseAnnouncerTest, InAQuickStopNobodyIs) {

@@ -47,7 +47,7 @@ def _announce_close_later(connection: Any) -> None:
     """Of each request whose head has not been read yet."""
     if hasattr(connection, "default_headers"):  # uvicorn copies them once a connection, later versions once a request
         connection.default_headers = with_close(connection.default_headers)
-    else:
+    elif CLOSE not in connection.server_state.default_headers:  # else all answers of the server say it
         connection.server_state = state = copy.copy(connection.server_state)  # the sets in it are the same
         state.default_headers = with_close(state.default_headers)
 

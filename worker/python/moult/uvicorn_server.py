@@ -124,6 +124,14 @@ class Server(uvicorn.Server):
                 await self._wake
             timer.cancel()
 
+    async def on_tick(self, counter: int) -> bool:
+        """uvicorn's makes the headers of all answers anew, for the date."""
+        is_over: bool = await super().on_tick(counter)
+        if self._worker.announces_close:
+            state = self.server_state
+            state.default_headers = uvicorn_drain.with_close(state.default_headers)
+        return is_over
+
     async def shutdown(self, sockets: Any = None) -> None:
         left = self._worker.retire_deadline() - time.monotonic()
         drain_by = time.monotonic() + left - min(1.0, left * _DEADLINE_SHARE)
