@@ -1,6 +1,5 @@
 """With too few descriptors, a full disk, or an output that nobody reads: serving goes on."""
 import contextlib
-import fcntl
 import os
 import resource
 import signal
@@ -9,11 +8,10 @@ import subprocess
 
 import pytest
 
+from full_pipe import full_pipe
 from harness import SANITIZED, wait_until
 from recycling import LIMIT, OVER_LIMIT, Run
 from versions import version
-
-F_SETPIPE_SZ = 1031
 
 
 def few_descriptors() -> None:
@@ -85,23 +83,6 @@ def test_started_with_standard_descriptors_closed(start, closed):
     moult = start("-w", "1", "hello:app", preexec_fn=lambda: [os.close(fd) for fd in closed])
     moult.wait_serving(1)
     assert moult.stop() == 0
-
-
-@contextlib.contextmanager
-def full_pipe():
-    """The writing end of a pipe that is full, and that nobody reads."""
-    reader, writer = os.pipe()
-    fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
-    os.set_blocking(writer, False)
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            os.write(writer, b"x")
-    os.set_blocking(writer, True)
-    try:
-        yield writer
-    finally:
-        os.close(writer)
-        os.close(reader)
 
 
 def test_with_a_stdout_that_nobody_reads(start, write_app):
