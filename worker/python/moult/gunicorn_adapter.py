@@ -15,7 +15,7 @@ from gunicorn.workers import SUPPORTED_WORKERS, base
 from . import options
 from .failure import Refused
 from .gunicorn_config import HostedApplication
-from .gunicorn_worker import has_threads, hosted_class, prepare
+from .gunicorn_worker import class_kind, has_threads, hosted_class, prepare
 from .settings import Settings
 from .worker_process import Worker
 
@@ -67,6 +67,9 @@ class GunicornAdapter:
             worker.slot + 1, os.getppid(), self._listeners, self._application, worker.beat_seconds(), self._cfg,
             self._log)
         hosted.pid = os.getpid()
+        if class_kind(self._worker_class) != "uvicorn":  # whose listeners are those that we were told
+            for fd in self._settings.fds():
+                os.close(fd)  # a door is shut when its last copy is, and gunicorn closes its own only
         try:
             self._cfg.post_fork(self._arbiter, hosted)
             hosted.init_process()

@@ -33,6 +33,8 @@ def hosting(worker_class: Any, worker: Worker) -> Any:
             stack_dump.arm()
 
         async def _serve(self) -> None:
+            for listener in self.sockets:
+                listener.close()  # our server has those that we were told; nobody else would close these
             self.config.app = self.wsgi
             if not self.config.loaded:
                 self.config.load()
