@@ -124,13 +124,10 @@ class Server(uvicorn.Server):
                 await self._wake
             timer.cancel()
 
-    async def on_tick(self, counter: int) -> bool:
-        """uvicorn's makes the headers of all answers anew, for the date."""
-        is_over: bool = await super().on_tick(counter)
-        if self._worker.announces_close:
-            state = self.server_state
-            state.default_headers = uvicorn_drain.with_close(state.default_headers)
-        return is_over
+    async def on_tick(self, counter: int) -> Any:
+        over = await super().on_tick(counter)  # makes the default headers anew, for the date in them
+        self._announce_close_to_all_who_come()
+        return over
 
     async def shutdown(self, sockets: Any = None) -> None:
         left = self._worker.retire_deadline() - time.monotonic()
@@ -165,12 +162,15 @@ class Server(uvicorn.Server):
 
     def _announce_close(self) -> None:
         """From now on every answer says `Connection: close`, on what cannot move; at a stop on all."""
-        state = self.server_state
         self._grace_until = time.monotonic() + _GRACE_SECONDS
-        if self._worker.announces_close or not self._worker.hands_over:
-            state.default_headers = uvicorn_drain.with_close(state.default_headers)
+        self._announce_close_to_all_who_come()
         for connection in self._http() if self._worker.announces_close else self._ending_here():
             uvicorn_drain.announce_close(connection)
+
+    def _announce_close_to_all_who_come(self) -> None:
+        state, worker = self.server_state, self._worker
+        if worker.announces_close or (worker.is_retiring and not worker.hands_over):
+            state.default_headers = uvicorn_drain.with_close(state.default_headers)
 
     def _http(self) -> List[Any]:
         return [one for one in self.server_state.connections if not uvicorn_drain.is_websocket(one)]
