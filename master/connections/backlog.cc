@@ -10,6 +10,7 @@ Backlog::Backlog(uv_loop_t* loop, ConnectionKeeper& keeper) : keeper_(keeper), t
 void Backlog::hand_over(std::vector<int> doors, std::function<void()> done) {
   doors_ = std::move(doors);
   done_ = std::move(done);
+  if (keeper_.serves()) keeper_.one_is_left();
   go_on();
 }
 

@@ -45,6 +45,8 @@ class ConnectionKeeper final : public WorkerObserver {
   bool serves() const { return !adopters_.empty(); }
   bool takes_accepted() const { return moult::takes_accepted(machine_.state(), policy_); }
   void accepted(UniqueFd);
+  // Before that: who was parked a moment ago may be about to speak, and is offered to it too.
+  void one_is_left() { machine_.post(OneIsLeft{}); }
   // No client waits for a worker, or there is none.
   bool is_quiet() const { return moult::is_quiet(machine_.state()) || !serves(); }
   void when_quiet(std::function<void()> call);  // called once, maybe from inside; it must not call us

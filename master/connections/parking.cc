@@ -20,9 +20,7 @@ class Transition {
   }
   void operator()(const Accepted& e) {
     ++parking_.counts.accepted;
-    ParkedConnection& accepted = parking_.connections[e.id];
-    accepted.until = now_ + policy_.patience;
-    call(e.id, accepted);
+    call_from_now(e.id, parking_.connections[e.id]);
   }
   void operator()(const CannotWatch& e) {
     if (!leave_idle(e.id)) return;
@@ -30,10 +28,7 @@ class Transition {
     turn_away(e.id);
   }
   void operator()(const ClientSpoke& e) {
-    if (ParkedConnection* found = leave_idle(e.id)) {
-      found->until = now_ + policy_.patience;
-      call(e.id, *found);
-    }
+    if (ParkedConnection* found = leave_idle(e.id)) call_from_now(e.id, *found);
   }
   void operator()(const ClientHungUp& e) {
     if (leave_idle(e.id)) close(e.id, parking_.counts.closed_by_client);
@@ -68,6 +63,13 @@ class Transition {
     forget(e.worker);
     for (auto& [id, each] : parking_.connections)
       if (each.offered_to == e.worker) call(id, each);
+  }
+  void operator()(const OneIsLeft&) {
+    while (!parking_.idle.empty()) {
+      const auto [until, id] = *parking_.idle.rbegin();  // who came last
+      if (now_ - (until - policy_.keep_alive) >= policy_.thought) return;
+      call_from_now(id, *leave_idle(id));
+    }
   }
   void operator()(const ServiceEnds&) { parking_.ends = true; }
   void operator()(const TimePassed&) {}
@@ -137,6 +139,10 @@ class Transition {
     return best;
   }
 
+  void call_from_now(ConnectionId id, ParkedConnection& connection) {
+    connection.until = now_ + policy_.patience;
+    call(id, connection);
+  }
   void call(ConnectionId id, ParkedConnection& connection) {
     connection.state = ConnectionState::calling;
     connection.offered_to = {};

@@ -8,7 +8,7 @@
 //   (arrives) -> (declined)        there is none: it stays the worker's
 //   (accepted) -> calling          by the master itself, at a stop: whether it has spoken or is about to
 //   parked    -> (declined)        it cannot be watched: the same
-//   parked    -> calling           its client spoke
+//   parked    -> calling           its client spoke, or has just come and is about to (OneIsLeft)
 //   parked    -> ending            its keep-alive is over, or nobody will serve any more: it is looked at once more
 //   parked, ending -> (closed)     its client hung up
 //   ending    -> calling           its client had spoken by then
@@ -42,6 +42,9 @@ struct ParkingPolicy {
   // One whose last sign of life is older may hang, and is asked after the others. Workers beat once a second.
   Duration silence = std::chrono::seconds(2);
   std::size_t most_accepted = 64;  // beside `most`, for those that the master accepted itself
+  // Whoever came here less long ago may be in the middle of a thought, or may just have connected. As long as a worker
+  // waits for the first request on a connection when it retires.
+  Duration thought = std::chrono::seconds(1);
 };
 
 enum class ConnectionState { parked, ending, calling, offered };
@@ -110,10 +113,11 @@ struct AdopterLeaves {  // it gets no more; what it was offered it may still tak
 struct AdopterGone {  // all that it said was heard
   WorkerId worker;
 };
+struct OneIsLeft {};  // at a stop: who serves now is the last one, and will hear RETIRE next
 struct ServiceEnds {};
 using ParkingEvent =
     std::variant<Arrived, Accepted, CannotWatch, ClientSpoke, ClientHungUp, ClientSilent, AdoptedBy, DeclinedBy,
-                 AdopterServes, AdopterHeard, AdopterLeaves, AdopterGone, ServiceEnds, TimePassed>;
+                 AdopterServes, AdopterHeard, AdopterLeaves, AdopterGone, OneIsLeft, ServiceEnds, TimePassed>;
 
 struct TakeIn {  // tell its worker, and listen for its client
   ConnectionId id;

@@ -112,6 +112,19 @@ TEST_F(BacklogTest, AWorkerThatLeavesEndsIt) {
   EXPECT_TRUE(loop.run_until([&] { return times_done == 1; }));
 }
 
+TEST_F(BacklogTest, OneThatWasParkedAMomentAgoIsGivenToTheLastWorkerThoughItIsSilent) {
+  serve();
+  ClientPair client = ClientPair::tcp();
+  events.stored({1}, 1, client.copy_of_server());
+  client.server.reset();
+  EXPECT_EQ(passed(), 0u);
+  hand_over();
+  ASSERT_EQ(passed(), 1u);
+  EXPECT_EQ(times_done, 0);
+  adopt_all();
+  EXPECT_TRUE(loop.run_until([&] { return times_done == 1; }));
+}
+
 TEST_F(BacklogTest, ACallerOfAParkedConnectionIsServedBeforeTheEnd) {
   serve();
   ClientPair client = ClientPair::tcp();

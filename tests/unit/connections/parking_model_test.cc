@@ -141,6 +141,11 @@ struct World {
     rests[offer.second] = now + policy.rest;
     post(DeclinedBy{offer.first, offer.second});
   }
+  void one_is_left() {
+    for (const auto& [until, id] : parking.idle)
+      if (until - policy.keep_alive + policy.thought > now) spoke_at[id] = now;  // as if it had
+    post(OneIsLeft{});
+  }
   void leave(WorkerId id) {
     serving.erase(id);
     post(AdopterLeaves{id});
@@ -154,8 +159,7 @@ struct World {
   void serve() {
     WorkerId id = some_worker();
     if (gone.contains(id) || id.value > last_worker || below(3)) id = {++last_worker};  // else it serves once more
-    serving.insert(id);
-    rests.erase(id);  // one that had left begins anew
+    if (serving.insert(id).second) rests.erase(id);  // who serves anew is asked at once
     post(AdopterServes{id});
   }
   void pass_time() {
@@ -187,6 +191,7 @@ struct World {
       case 10: return nonsense();
       case 11: return post(AdopterHeard{some_worker(), now - 1ms * below(4000)});
       case 12: return accept();
+      case 13: return below(3) ? void() : one_is_left();
       default: return pass_time();
     }
   }

@@ -288,6 +288,23 @@ TEST_F(ParkingTest, WhenNobodyWillServeAnyMoreCallersAreRefusedAndTheSilentClose
   EXPECT_EQ(next(), never);
 }
 
+TEST_F(ParkingTest, WhoHasJustComeIsOfferedToTheLastWorkerBeforeThatRetires) {
+  park(1);
+  now += 600ms;
+  park(2);
+  now += 600ms;
+  park(3);
+  post(AdopterServes{{7}});
+  EXPECT_THAT(post(OneIsLeft{}), ElementsAre("offer 2 to worker 7", "offer 3 to worker 7"));
+  EXPECT_EQ(state(1), ConnectionState::parked);
+  EXPECT_FALSE(is_quiet(parking));
+  post(AdoptedBy{{2}, {7}});
+  post(AdoptedBy{{3}, {7}});
+  EXPECT_TRUE(is_quiet(parking));
+  EXPECT_THAT(post(OneIsLeft{}), IsEmpty());
+  EXPECT_THAT(post(ServiceEnds{}), ElementsAre("look again at 1"));
+}
+
 TEST_F(ParkingTest, WhatTheLastWorkerGivesUpIsTakenFromItAndClosedAtOnce) {
   post(ServiceEnds{});
   EXPECT_THAT(post(Arrived{{1}}), ElementsAre("take in 1", "look again at 1"));
