@@ -79,6 +79,7 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   supervisor->on_connections(connection_keeper->events());
   backlog = std::make_unique<Backlog>(loop.get(), *connection_keeper);
   supervisor->on_close_listeners([this](WorkerId) {
+    doors->listeners.shut();
     backlog->hand_over(doors->listeners.descriptors(), [this] {
       doors->close();
       supervisor->listeners_closed();

@@ -34,6 +34,10 @@ class Listeners {
 
   std::vector<ListenerDescription> describe() const;
   std::vector<int> descriptors() const;
+  // At a stop, before what waits in them is accepted: nobody new comes in.
+  void shut() {
+    for (ListeningSocket& socket : sockets_) socket.shut();
+  }
   // The master's copies are closed and our unix paths are gone; those of the workers go with the workers. Again: no
   // effect.
   void close_all() { sockets_.clear(); }

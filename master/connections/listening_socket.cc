@@ -12,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "master/connections/newcomers.h"
 #include "master/connections/process_name.h"
 namespace moult {
 namespace {
@@ -150,6 +151,14 @@ Result<ListeningSocket> ListeningSocket::adopt(int fd, const std::string& what) 
   if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
     return errno_error("cannot set the flags of " + what, errno);
   }
-  return ListeningSocket(UniqueFd(fd), named->first, named->second);
+  ListeningSocket adopted(UniqueFd(fd), named->first, named->second);
+  adopted.ours_ = false;
+  return adopted;
+}
+
+void ListeningSocket::shut() {
+  if (!ours_) return;
+  file_.reset();
+  if (family_ != ListenerFamily::unix_path) drop_newcomers(fd_.get());
 }
 }  // namespace moult

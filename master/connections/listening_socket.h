@@ -36,12 +36,18 @@ class ListeningSocket {
   const std::string& address() const { return address_; }  // as a person writes it, with the real port
   ListenerFamily family() const { return family_; }
 
+  // Nobody new comes in, whoever has copies of it; who is in can still be accepted. Where somebody else opened it, and
+  // may go on listening, nothing is changed. As far as the system allows it: there is nothing to be done about an
+  // error.
+  void shut();
+
  private:
   ListeningSocket(UniqueFd fd, std::string address, ListenerFamily family)
       : fd_(std::move(fd)), address_(std::move(address)), family_(family) {}
   UniqueFd fd_;
   std::string address_;
   ListenerFamily family_;
+  bool ours_ = true;                // opened here
   std::optional<SocketFile> file_;  // goes before the descriptor: while that is open, nobody can have our inode number
 };
 }  // namespace moult

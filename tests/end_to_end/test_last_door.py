@@ -1,5 +1,5 @@
-"""A door is shut when its last copy is: a worker that gives its last answers must not have one that it looks at no more,
-for whoever came there would wait, and be reset."""
+"""A door is shut when its last copy is: a worker that gives its last answers must have none that it looks at no more:
+whoever came there would wait, and be reset."""
 import signal
 import socket
 
@@ -37,8 +37,8 @@ def test_nobody_waits_at_the_door_of_a_worker_that_gives_its_last_answers(start,
     held = Unread(moult)
     moult.signal(signal.SIGTERM)
     moult.wait_for(lambda: moult.workers("retiring"), "it retires")
-    port = moult.address
-    moult.wait_for(lambda: listens(port) is False, "its copies of the listener are closed", 10)
-    assert exists(worker) and not is_let_in(port)
+    moult.wait_for(lambda: not listens(moult.address), "its copies of the listener are closed", 10)
+    assert exists(worker) and not is_let_in(moult.address)
     held.finish()
+    held.client.close()
     assert moult.wait_exit() == 0

@@ -47,6 +47,19 @@ TEST(Listeners, AreNonBlockingAndClosedOnExec) {
   EXPECT_EQ(option(fd, SOL_SOCKET, SO_REUSEADDR), 1);
 }
 
+TEST(Listeners, OnceShutLetNobodyInButWhoIsInAlready) {
+  auto listeners = Listeners::open(only({TcpAddress{"127.0.0.1", 0}}));
+  ASSERT_TRUE(listeners);
+  const auto door = listeners->describe().at(0);
+  EXPECT_EQ(call_tcp(port_of(door.address)), 0);
+  listeners->shut();
+  EXPECT_EQ(call_tcp(port_of(door.address), 200ms), EINPROGRESS) << "nothing is said to him";
+  EXPECT_TRUE(UniqueFd(accept4(door.fd, nullptr, nullptr, SOCK_CLOEXEC))) << "but who had come is still there";
+  EXPECT_FALSE(UniqueFd(accept4(door.fd, nullptr, nullptr, SOCK_CLOEXEC)));
+  listeners->close_all();
+  EXPECT_EQ(call_tcp(port_of(door.address)), ECONNREFUSED);
+}
+
 TEST(Listeners, KeepIPv6ToItselfSoThatBothFamiliesCanHaveThePort) {
   auto six = Listeners::open(only({TcpAddress{"::1", 0}}));
   if (!six) GTEST_SKIP() << "no IPv6 here: " << six.error().message;
@@ -132,6 +145,18 @@ TEST(Listeners, CloseEverythingAndTakeTheirPathsAway) {
   EXPECT_TRUE(scratch.empty());
   EXPECT_TRUE(listeners->describe().empty());
   listeners->close_all();
+}
+
+TEST(Listeners, OnceShutHaveNoPathAnyMoreButWhatSomebodyElseOpenedStaysAsItIs) {
+  const Scratch scratch;
+  const UniqueFd given = bound_unix(scratch.file("theirs"));
+  auto listeners = Listeners::open(only({UnixAddress{scratch.file("ours"), {}}, InheritedFd{::dup(given.get())}}));
+  ASSERT_TRUE(listeners) << listeners.error().message;
+  EXPECT_EQ(call_unix(scratch.file("ours")), 0);
+  listeners->shut();
+  EXPECT_EQ(call_unix(scratch.file("ours")), ENOENT);
+  EXPECT_TRUE(UniqueFd(accept4(listeners->describe().at(0).fd, nullptr, nullptr, SOCK_CLOEXEC)));
+  EXPECT_EQ(call_unix(scratch.file("theirs")), 0);
 }
 
 TEST(Listeners, TakeOverADescriptorThatListensAndNeverUnlinkItsPath) {

@@ -4,9 +4,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -43,8 +45,11 @@ inline int call_unix(const std::string& path) {
   return connect(caller.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
 }
 
-inline int call_tcp(std::uint16_t port) {
+// Likewise; EINPROGRESS: no answer for so long (zero: as long as it takes).
+inline int call_tcp(std::uint16_t port, std::chrono::milliseconds patience = {}) {
   const UniqueFd caller(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval wait{patience.count() / 1000, patience.count() % 1000 * 1000};
+  setsockopt(caller.get(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
