@@ -6,7 +6,7 @@ from harness import DEBIAN_PYTHON, NEWEST_PYTHON, ROOT
 from recycling import UNHURRIED
 from strict_load import ECHO, SERVERS, StrictLoad
 
-RELOADS = 10
+RELOADS = 25  # under each server
 TIMES = 5  # that each kind of broken code is tried
 
 # What the load client asks, under a version that each answer names.

@@ -7,6 +7,11 @@ Three workers serve tools.load_client.echo_app to 32 clients of tools.load_clien
 for max requests, memory and the operator; a peer knows max requests only. Hand-overs are counted by moult, in its
 events, and by the clients: how often a connection's next answer came from another process.
 
+The only worker, an app that takes 5 s to boot, and clients that ask every 10 ms:
+
+    python3 -m tools.bench.recycles MOULT --cell NAME --workers 1 --connections 4 --think 10 \\
+        --before 'env ECHO_BOOT_SECONDS=5'
+
 Cells are described in tools/bench/cells.py; `all` is all of moult's. Exit 1: a cell of moult was not clean.
 """
 import argparse
@@ -29,7 +34,7 @@ from tools.bench.processes import Server, free_port
 from tools.load_client.tally import in_words
 
 # 32 clients ask about 1,100 times a second, a third of that each worker: about 5 to 10 s, if nothing else happens.
-MAX_REQUESTS = ["--max-requests", "1500", "--max-requests-jitter", "1500"]
+MAX_REQUESTS = 1500
 # The app weighs 25 to 60 MB, so one leak takes a worker over its limit and not over its hard limit.
 LEAK_BYTES = 90_000_000
 MEMORY = ["--memory-limit", "100MB", "--hard-limit", "200MB", "--limit-jitter", "0%", "--limit-spread", "1MB",
@@ -42,13 +47,17 @@ PATIENCE_SECONDS = 90  # for the next recycle
 AFTERWARDS_SECONDS = 1  # twenty times the longest thought: every connection has been used since the last recycle
 
 
+def max_requests(options: argparse.Namespace) -> "list[str]":
+    return ["--max-requests", str(options.max_requests), "--max-requests-jitter", str(options.max_requests)]
+
+
 class MoultUnderTest:
     """Recycles by turns for what is behind: the operator and memory are made to happen, max requests happens."""
 
     def __init__(self, options: argparse.Namespace, cell: Cell, path: str) -> None:
         bind = ["-b", f"unix:{path}"] if cell.unix else []
         self.server = Moult(options.moult, cell.app, "--chdir", str(ROOT), "--python", cell.python, "-w",
-                            str(options.workers), *bind, *cell.flags, *MAX_REQUESTS, *MEMORY, *UNHURRIED,
+                            str(options.workers), *bind, *cell.flags, *max_requests(options), *MEMORY, *UNHURRIED,
                             *options.flags, before=tuple(shlex.split(options.before)))
         self.lines, self.exits, self.read_bytes = [], 0, 0  # of the events so far
         self.workers, self.pending, self.slot, self.leak_failures = options.workers, None, 0, []
@@ -115,7 +124,7 @@ class PeerUnderTest:
         port = free_port()
         bind = ["-b", f"127.0.0.1:{port}", *(["-b", f"unix:{path}"] if cell.unix else [])]
         command = [cell.python, "-m", "gunicorn", cell.app, *bind, "-w", str(options.workers), "--keep-alive",
-                   KEEP_ALIVE_SECONDS, *cell.flags, *MAX_REQUESTS]
+                   KEEP_ALIVE_SECONDS, *cell.flags, *max_requests(options)]
         self.server, self.workers = Server(command, port, ROOT, {}), options.workers
 
     def recycles(self) -> int:
@@ -136,8 +145,8 @@ class LoadClient:
         how = [] if options.watching else ["--blind"]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tools.load_client", url, "--connections", str(options.connections), "--fresh",
-             str(options.fresh), "--mix", options.mix, *how, "--until-file", str(self.end), "--seed",
-             str(options.seed), "--json"], cwd=ROOT, stdout=subprocess.PIPE)
+             str(options.fresh), "--mix", options.mix, "--think", options.think, *how, "--until-file", str(self.end),
+             "--seed", str(options.seed), "--json"], cwd=ROOT, stdout=subprocess.PIPE)
 
     def finish(self) -> dict:
         self.end.touch()
@@ -215,7 +224,10 @@ def options_of(arguments: "list[str] | None" = None) -> argparse.Namespace:
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--fresh", type=int, default=0, help="besides, so many that connect for each request")
     parser.add_argument("--mix", default="get=1,post=1", help="as tools.load_client has it")
+    parser.add_argument("--think", default="5-50", metavar="LOW-HIGH", help="milliseconds before each request (5-50)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--max-requests", type=int, default=MAX_REQUESTS,
+                        help=f"of each worker, and up to as many more ({MAX_REQUESTS})")
     parser.add_argument("--flag", dest="flags", action="append", default=[],
                         help="one more flag for moult: --flag=--parking-max=8")
     parser.add_argument("--before", default="", help="what runs moult: --before 'prlimit --nofile=64'")

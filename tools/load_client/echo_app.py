@@ -6,10 +6,12 @@
     GET  /leak/SIZE           keeps so many bytes for as long as the process lives
     GET  /                    "ready"
 
-Each answer names the process that gave it, in X-Worker.
+Each answer names the process that gave it, in X-Worker. A worker of the ASGI app boots for ECHO_BOOT_SECONDS.
 """
+import asyncio
 import os
 
+BOOT_SECONDS = float(os.environ.get("ECHO_BOOT_SECONDS", "0"))
 PIECE_BYTES = 65536
 kept = []  # what leaks
 
@@ -43,6 +45,7 @@ def headers(body: bytes, streamed: bool) -> "list[tuple[str, str]]":
 
 async def lifespan(receive, send) -> None:
     await receive()
+    await asyncio.sleep(BOOT_SECONDS)
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await send({"type": "lifespan.shutdown.complete"})
