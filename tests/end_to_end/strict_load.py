@@ -1,5 +1,6 @@
 """tools.load_client in a process of its own: no request is repeated, each answer is checked whole, each failure has a
 class. What it asks must be answered by tools.load_client.echo_app."""
+import http.client
 import json
 import subprocess
 import sys
@@ -70,12 +71,19 @@ def replace_all(moult: Moult, count: int) -> None:
     moult.wait_serving(count)
 
 
+def who_answers(client: http.client.HTTPConnection) -> int:
+    client.request("GET", "/")
+    answer = client.getresponse()
+    assert (answer.status, answer.read()) == (200, b"ready")
+    return int(answer.headers["X-Worker"])
+
+
 class Unread:
     """An answer of which only the head is read: its worker cannot end it before finish()."""
     BYTES = 8 * 1024 * 1024  # more than the kernel takes for us
 
-    def __init__(self, moult: Moult) -> None:
-        self.client = connection(moult.address)
+    def __init__(self, client: http.client.HTTPConnection) -> None:
+        self.client = client
         self.client.request("GET", f"/echo/{self.BYTES}/unread")
         self.response = self.client.getresponse()
         self.worker = int(self.response.headers["X-Worker"])
@@ -87,11 +95,9 @@ class Unread:
 
     def again(self) -> int:
         """Who answers on that connection now."""
-        self.client.request("GET", "/")
-        answer = self.client.getresponse()
-        assert (answer.status, answer.read()) == (200, b"ready")
+        worker = who_answers(self.client)
         self.client.close()
-        return int(answer.headers["X-Worker"])
+        return worker
 
 
 def hold_each(moult: Moult, count: int) -> List[Unread]:
@@ -99,10 +105,12 @@ def hold_each(moult: Moult, count: int) -> List[Unread]:
     held: Dict[int, Unread] = {}
 
     def all_are_held() -> bool:
-        another = Unread(moult)
-        if held.setdefault(another.worker, another) is not another:
-            another.finish()
-            another.client.close()
+        client = connection(moult.address)
+        worker = who_answers(client)
+        if worker in held:
+            client.close()
+        else:
+            held[worker] = Unread(client)
         return len(held) == count
     moult.wait_for(all_are_held, "each worker has an answer in hand")
     return list(held.values())

@@ -90,7 +90,7 @@ def test_who_connects_and_waits_until_its_worker_retires_is_answered_by_another(
     silent = connection(moult.address)
     silent.connect()
     moult.wait_for(lambda: moult.workers()[0]["open_connections"] == 1, "it is accepted")
-    held = Unread(moult)
+    held = Unread(connection(moult.address))
     assert moult.client("recycle").returncode == 0
     moult.wait_for(lambda: moult.workers("retiring"), "its worker retires")
     silent.request("GET", "/")
@@ -105,7 +105,7 @@ def test_who_connects_and_waits_until_its_worker_retires_is_answered_by_another(
 
 def seconds_from_last_response_to_exit(moult) -> float:
     old = moult.wait_serving(1)[0]
-    held = Unread(moult)
+    held = Unread(connection(moult.address))
     assert moult.client("recycle").returncode == 0
     moult.wait_for(lambda: moult.workers("retiring"), "it retires")
     held.finish()

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from harness import DEBIAN_PYTHON, NEWEST_PYTHON, ROOT
+from harness import DEBIAN_PYTHON, NEWEST_PYTHON, ROOT, connection
 from processes import exists
 from strict_load import ECHO, SERVERS, Unread
 
@@ -34,7 +34,7 @@ def listens(port: int) -> bool:
 def test_nobody_waits_at_the_door_of_a_worker_that_gives_its_last_answers(start, flags, python: str):
     moult = start("--python", python, *flags, chdir=ROOT)
     worker = moult.wait_serving(1)[0]
-    held = Unread(moult)
+    held = Unread(connection(moult.address))
     moult.signal(signal.SIGTERM)
     moult.wait_for(lambda: moult.workers("retiring"), "it retires")
     moult.wait_for(lambda: not listens(moult.address), "its copies of the listener are closed", 10)
