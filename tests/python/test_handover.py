@@ -226,9 +226,10 @@ def test_a_worker_that_retires_or_gets_no_connection_declines(server, alone):
 
 def test_a_worker_without_a_free_descriptor_declines(server, alone):
     ours, theirs = socket.socketpair()
-    used = len(os.listdir("/proc/%d/fd" % alone.pid))
+    used = set(map(int, os.listdir("/proc/%d/fd" % alone.pid)))
+    lowest_free = min(set(range(len(used) + 1)) - used)
     limits = resource.prlimit(alone.pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(alone.pid, resource.RLIMIT_NOFILE, (used - 3, limits[1]))
+    resource.prlimit(alone.pid, resource.RLIMIT_NOFILE, (lowest_free, limits[1]))
     say(alone.channel, ("ADOPT", 1), fds=[theirs.fileno()])
     assert alone.next_message() == {"DECLINED": "1"}
     resource.prlimit(alone.pid, resource.RLIMIT_NOFILE, limits)
