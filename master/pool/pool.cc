@@ -27,7 +27,7 @@ void stop(Goal& goal, const PoolPolicy& policy, MonotonicTime now) {
       goal.mode = Mode::delay;
       goal.mode_until = now + policy.stop_delay;
       return;
-    case Mode::sleep: goal.mode = Mode::draining; return;
+    case Mode::sleep: return begin_drain(goal, policy, now);
     case Mode::delay:
     case Mode::draining:
     case Mode::last:

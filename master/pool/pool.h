@@ -8,8 +8,11 @@
 //   serve    -> delay         Stop: serves on, turns begun are ended in peace, no new one
 //   sleep    -> draining      Stop: nobody is wanted
 //   delay    -> draining      stop_delay over: all but one retire
-//   draining -> last          the others are gone: CloseListeners, what still waits there goes to the last one
+//   draining -> last          the others are gone, or half of `graceful` is over: CloseListeners, what still waits
+//   there
+//                             goes to the last one
 //   last     -> finished      ListenersClosed (or its deadline): the last one retires; nobody is left
+//   From delay to the end there is one `graceful` for all: who retires last has what the others left of it.
 //   any      -> quick         StopQuickly, or nothing ever booted: SIGINT to all; once more: SIGKILL
 //   quick    -> finished      nobody is left
 //
@@ -30,7 +33,8 @@ namespace moult {
 enum class Mode { serve, sleep, delay, draining, last, quick, finished };
 struct Goal {
   Mode mode = Mode::serve;
-  MonotonicTime mode_until = never;  // delay and last end here
+  MonotonicTime mode_until = never;  // delay, draining and last end here
+  MonotonicTime stop_by = never;     // draining, last: when every worker is to have retired
   unsigned workers = 0;
   unsigned spares = 0;
   Generation proven;     // the newest that ever served; zero until a first READY

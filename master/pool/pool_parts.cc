@@ -57,6 +57,12 @@ bool others_follow(const Pool& pool) {
   return false;
 }
 
+void begin_drain(Goal& goal, const PoolPolicy& policy, MonotonicTime now) {
+  goal.mode = Mode::draining;
+  goal.stop_by = now + policy.timeouts.graceful;
+  goal.mode_until = now + policy.timeouts.graceful / 2;
+}
+
 bool announces_close(const Pool& pool) {
   switch (pool.goal.mode) {
     case Mode::delay:

@@ -9,8 +9,9 @@ bool launchable(const Pool&, Generation);         // forkable, or one of its spa
 Generation refill_generation(const Pool&);        // what an empty slot gets
 bool another_serves(const Pool&, unsigned slot);  // another wanted slot
 bool others_follow(const Pool&);                  // who retires now is not the last one that serves
-bool announces_close(const Pool&);                // a graceful stop has begun: answers end their connections
-Rank recycle_rank(const Worker&);                 // none: it is not to go
+void begin_drain(Goal&, const PoolPolicy&, MonotonicTime now);
+bool announces_close(const Pool&);  // a graceful stop has begun: answers end their connections
+Rank recycle_rank(const Worker&);   // none: it is not to go
 Worker* find(Pool&, WorkerId);
 const Worker* find(const Pool&, WorkerId);
 Worker* in_slot(Pool&, unsigned slot, WorkerState, WorkerId except = {});

@@ -26,10 +26,9 @@ const Worker* heir(const Pool& pool, MonotonicTime now) {
   return kept && it != pool.workers.end() ? &*it : nullptr;
 }
 
-void end_delay(Pool& pool, MonotonicTime now) {
+void end_delay(Pool& pool, const PoolPolicy& policy, MonotonicTime now) {
   if (pool.goal.mode != Mode::delay || now < pool.goal.mode_until) return;
-  pool.goal.mode = Mode::draining;
-  pool.goal.mode_until = never;
+  begin_drain(pool.goal, policy, now);
 }
 
 // Nobody wants them: slots beyond the target, and boots of a generation that was superseded.
@@ -40,7 +39,7 @@ void retire_surplus(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Act
     if (!w.slot || &w == kept) continue;
     const bool superseded = w.generation != pool.goal.proven && w.generation != pool.goal.candidate;
     if (superseded || !wanted(pool, w)) apply(w, Abandon{}, policy, now, actions);
-    if (!wanted(pool, w)) apply(w, Retire{}, policy, now, actions);
+    if (!wanted(pool, w)) apply(w, Retire{pool.goal.stop_by}, policy, now, actions);
   }
 }
 
@@ -79,11 +78,12 @@ void fill_spares(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Action
   for (; has < wanted_spares(pool); ++has) fork_worker(pool, std::nullopt, generation, policy, now, actions);
 }
 
-void end_drain(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
+void end_drain(Pool& pool, MonotonicTime now, Actions& actions) {
   const Worker* kept = heir(pool, now);
-  if (pool.goal.mode != Mode::draining || pool.workers.size() > (kept ? 1u : 0u)) return;
+  if (pool.goal.mode != Mode::draining) return;
+  if (pool.workers.size() > (kept ? 1u : 0u) && now < pool.goal.mode_until) return;
   pool.goal.mode = Mode::last;
-  pool.goal.mode_until = now + policy.timeouts.graceful;
+  pool.goal.mode_until = now + (pool.goal.stop_by - now) / 2;
   actions.push_back(CloseListeners{kept ? kept->id : WorkerId{}});
 }
 
@@ -96,7 +96,7 @@ void finish_stop(Pool& pool, Actions& actions) {
 }  // namespace
 
 void reconcile(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
-  end_delay(pool, now);
+  end_delay(pool, policy, now);
   retire_surplus(pool, policy, now, actions);
   retire_spares(pool, policy, now, actions);
   settle_turns(pool, policy, now, actions);
@@ -104,7 +104,7 @@ void reconcile(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions&
   start_turn(pool, policy, now, actions);
   fill(pool, policy, now, actions);
   fill_spares(pool, policy, now, actions);
-  end_drain(pool, policy, now, actions);
+  end_drain(pool, now, actions);
   finish_stop(pool, actions);
 }
 }  // namespace moult

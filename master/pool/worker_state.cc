@@ -1,4 +1,5 @@
 #include "master/pool/worker_state.h"
+#include <algorithm>
 namespace moult {
 namespace {
 using WorkerStep = Step<Worker, WorkerAction>;
@@ -25,10 +26,11 @@ WorkerStep assign(Worker w, unsigned slot, const WorkerTimeouts& t, MonotonicTim
   step.actions.push_back(Go{id, slot});
   return step;
 }
-WorkerStep retire(Worker w, const WorkerTimeouts& t, MonotonicTime now) {
+WorkerStep retire(Worker w, MonotonicTime by, const WorkerTimeouts& t, MonotonicTime now) {
   const WorkerId id = w.id;
-  WorkerStep step = enter(std::move(w), WorkerState::retiring, now + t.graceful, now);
-  step.actions.push_back(SendRetire{id, now + t.graceful});
+  const MonotonicTime deadline = std::min(by, now + t.graceful);
+  WorkerStep step = enter(std::move(w), WorkerState::retiring, deadline, now);
+  step.actions.push_back(SendRetire{id, deadline});
   return step;
 }
 // To a server SIGINT is: do not wait for requests in flight. To any other program it is the end as well.
@@ -75,7 +77,7 @@ Step<Worker, WorkerAction> transition(Worker w, const WorkerEvent& event, const 
             return booting && !w.slot ? enter(std::move(w), WorkerState::spare, never, now) : stay(std::move(w));
           },
           [&](const Assign& e) { return spare ? assign(std::move(w), e.slot, t, now) : stay(std::move(w)); },
-          [&](Retire) { return serving ? retire(std::move(w), t, now) : stay(std::move(w)); },
+          [&](const Retire& e) { return serving ? retire(std::move(w), e.by, t, now) : stay(std::move(w)); },
           [&](Abandon) { return booting || spare ? terminate(std::move(w), t, now) : stay(std::move(w)); },
           [&](Quit) { return quit(std::move(w), t, now); },
           [&](Hang) {

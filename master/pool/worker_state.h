@@ -40,7 +40,9 @@ struct Park {};
 struct Assign {
   unsigned slot;
 };
-struct Retire {};
+struct Retire {
+  MonotonicTime by = never;  // at the latest; `graceful` from now if that is sooner
+};
 struct Abandon {};  // it never served and nobody wants it any more
 struct Quit {};     // quick stop
 struct Hang {};

@@ -77,6 +77,22 @@ def test_a_request_that_outlives_the_graceful_timeout_is_cut_off(start):
     request.close()
 
 
+def test_a_stop_has_one_graceful_timeout_however_many_workers_need_all_of_it(start):
+    moult = start("-w", "2", "--graceful-timeout", "8s", "hello:app")
+    moult.wait_serving(2)
+    requests = []
+
+    def both_have_one() -> bool:
+        requests.append(start_request(moult.address, "/slow?seconds=60"))
+        return all(worker["in_flight"] for worker in moult.workers())
+    moult.wait_for(both_have_one, "both are busy")
+    began = time.monotonic()
+    assert moult.stop() == 0
+    assert time.monotonic() - began < 12, "one after the other they would take 16 s"
+    for request in requests:
+        request.close()
+
+
 def test_a_worker_that_ignores_term_is_killed_after_kill_after(start, write_app):
     folder = write_app("import signal, time\n"
                        "async def app(scope, receive, send):\n"

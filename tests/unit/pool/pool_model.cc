@@ -46,14 +46,14 @@ void stop(World& w, Totals& totals) {
   const auto& p = w.policy;
   const Duration drain = p.timeouts.graceful + p.timeouts.kill_after + 100ms;
   w.post(Stop{});
-  w.run_for(w.up_to(w.below(2) ? 500ms : p.stop_delay + 2 * drain));
+  w.run_for(w.up_to(w.below(2) ? 500ms : p.stop_delay + drain));
   w.wish();  // comes too late: it must not bring anybody back
   if (w.below(3) == 0) {
     ++totals.quick;
     w.post(StopQuickly{});
     w.run_for(p.timeouts.kill_after + 100ms);
   } else {
-    w.run_for(p.stop_delay + 2 * drain + p.timeouts.graceful);
+    w.run_for(p.stop_delay + drain);
   }
   if (w.pool.goal.mode != Mode::finished || !w.pool.workers.empty()) w.invariants.fail("did not stop");
 }
