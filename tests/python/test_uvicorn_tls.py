@@ -76,3 +76,28 @@ def test_a_body_that_the_app_left_ends_no_worker_and_nobody_elses_request(tls_se
         answer = busy.answer()
         assert answer.status == 200 and answer.headers["connection"] == "close"
     assert worker.gone(5) == 0 and worker.shows(REQUESTS_STARTED=3, REQUESTS_FINISHED=3)
+
+
+def test_idle_clients_that_do_not_read_hold_a_retiring_worker_for_a_second(tls_server):
+    worker = tls_server.worker()
+    clients = [Connection(tls_server.port, tls=True) for _ in range(6)]
+    for client in clients:
+        client.get("/")
+    began = time.monotonic()
+    worker.retire(20.0)
+    assert worker.gone() == 0, tls_server.log()
+    assert time.monotonic() - began < 8
+    for client in clients:
+        assert client.is_closed()
+        client.socket.close()
+
+
+def test_a_client_that_reads_late_has_its_whole_answer(tls_server):
+    worker = tls_server.worker()
+    with Connection(tls_server.port, tls=True) as client:
+        client.send("/big?10000000")
+        client.read_until(b"\r\n\r\n")
+        worker.retire(20.0)
+        time.sleep(3)  # the client's own pause
+        assert len(client.read_exactly(10000000)) == 10000000 and client.is_closed()
+    assert worker.gone() == 0, tls_server.log()

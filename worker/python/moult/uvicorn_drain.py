@@ -1,7 +1,12 @@
 """How one uvicorn connection is brought to its end when the worker retires."""
 import copy
-from typing import Any, List, Tuple
+import fcntl
+import struct
+import termios
+import time
+from typing import Any, Dict, Iterable, List, Tuple
 
+_CLOSE_NOTIFY_SECONDS = 1.0  # for a TLS client's half of the goodbye; asyncio waits for 30 s, and idle clients read not
 CLOSE = (b"connection", b"close")
 
 
@@ -64,3 +69,45 @@ def close_websocket(connection: Any) -> None:
         connection.fail_connection(1012)
     else:
         connection.shutdown()
+
+
+class ClosedTls:
+    """TLS connections that were closed and are not gone, as their clients have not said that they will send no more."""
+
+    def __init__(self) -> None:
+        self._abort_at: Dict[Any, float] = {}  # by connection
+
+    def turn(self, connections: Iterable[Any]) -> None:
+        """Called by the drain, again and again until no connection is left."""
+        now = time.monotonic()
+        closing = [one for one in connections if one.transport.is_closing() and _is_tls(one.transport)]
+        self._abort_at = {one: self._abort_at.get(one, now + _CLOSE_NOTIFY_SECONDS) for one in closing}
+        for connection in closing:
+            if self._abort_at[connection] < now and _is_delivered(connection.transport):
+                connection.transport.abort()
+
+
+def close(connection: Any) -> None:
+    """Once: closed twice, a TLS transport of asyncio forgets what it would need to be aborted."""
+    if not connection.transport.is_closing():
+        connection.transport.close()
+
+
+def _is_tls(transport: Any) -> bool:
+    try:
+        return transport.get_extra_info("sslcontext") is not None
+    except AttributeError:  # somebody else closed it twice, see close(): its loop has to end it
+        return False
+
+
+def _is_delivered(transport: Any) -> bool:
+    """It is open, and all that was written is with the client's kernel. Ours is asked, for the transport does not tell
+    of what waits under its encryption: with something there, the kernel has more than it can send."""
+    sock = transport.get_extra_info("socket")
+    if sock is None or transport.get_write_buffer_size():
+        return False  # None: its socket is closed, and the protocol hears of it in the next turn of the loop
+    try:
+        unsent = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, struct.pack("i", 0))
+    except (OSError, ValueError):
+        return False  # likewise
+    return struct.unpack("i", unsent)[0] == 0

@@ -181,7 +181,7 @@ class Server(uvicorn.Server):
 
     async def _drain(self, drain_by: float) -> None:
         state = self.server_state
-        began, websockets, pause = time.monotonic(), set(), 0.0
+        began, websockets, pause, closed = time.monotonic(), set(), 0.0, uvicorn_drain.ClosedTls()
         asyncio.get_running_loop().call_later((drain_by - began) / 2, self._moving.end_endless)
         while self._has_connections() and not self.force_exit and time.monotonic() < drain_by:
             self._close_websockets([one for one in state.connections if uvicorn_drain.is_websocket(one)], websockets,
@@ -190,7 +190,8 @@ class Server(uvicorn.Server):
             fresh_too = time.monotonic() > self._grace_until
             for connection in self._ending_here():
                 if uvicorn_drain.is_idle(connection) and (fresh_too or not uvicorn_drain.is_fresh(connection)):
-                    connection.transport.close()
+                    uvicorn_drain.close(connection)
+            closed.turn(list(state.connections))
             self._doors.look(state.connections)
             await asyncio.sleep(max(0.0, min(pause, drain_by - time.monotonic())))
             pause = min(_LOOK_SECONDS, pause + 0.005)
