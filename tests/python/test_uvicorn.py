@@ -335,3 +335,29 @@ def test_messages_to_a_booting_worker_wait_for_it():
         worker.retire()
         assert receive(worker.channel)[0] == {"READY": "1", "DRAIN": "handover"}
         assert worker.gone(5) == 0
+
+
+BUSY_APP = """
+import asyncio, atexit, time
+def note(): print("an atexit function ran", flush=True)
+atexit.register(note)
+async def app(scope, receive, send):
+    assert scope["type"] == "http"
+    print("held", flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, time.sleep, 60)
+"""
+
+
+def test_a_worker_whose_requests_are_cut_leaves_its_busy_threads_and_runs_the_atexit_functions(tmp_path):
+    (tmp_path / "busy.py").write_text(BUSY_APP)
+    for loop in ("asyncio", "uvloop"):
+        with Master("busy:app", directory=str(tmp_path), server_options={"loop": loop}) as server:
+            server.loaded()
+            worker = server.worker()
+            with Connection(server.port) as client:
+                client.send("/")
+                until(lambda: "held" in server.log(), "it is in the app")
+                began = time.monotonic()
+                worker.retire(3.0)
+                assert worker.gone() == 75
+                assert time.monotonic() - began < 4 and "an atexit function ran" in server.log()

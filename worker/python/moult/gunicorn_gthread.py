@@ -21,6 +21,7 @@ from typing import Any, Callable, Deque, Iterator, Optional, Tuple
 from gunicorn.workers import gthread
 
 from .gunicorn_gthread_201 import For201
+from .gunicorn_pool import EndsPool
 from .gunicorn_worker import DEADLINE_MARGIN_SECONDS
 from .handover import Connections, Handover
 
@@ -34,10 +35,16 @@ def can_move(worker_class: Any, cfg: Any) -> bool:
             and getattr(cfg, "http2_cleartext", "off") == "off" and cfg.proxy_protocol in (False, "off"))
 
 
-def moving(counting_class: Any, worker: Any, internal: Optional[Any]) -> Any:
-    mixins = (For201, _Moving) if hasattr(counting_class, "reuse_connection") else (_Moving,)
-    return type("MovingWorker", (*mixins, counting_class),
-                {"moult_worker": worker, "moult_inside": internal and internal.getsockname()})
+def ending(counting_class: Any, worker: Any) -> Any:
+    """With what no connection, whether it moves or not, is to keep a worker from."""
+    if not issubclass(counting_class, gthread.ThreadWorker):
+        return counting_class
+    return type("EndingWorker", (EndsPool, counting_class), {"moult_worker": worker})
+
+
+def moving(ending_class: Any, internal: Optional[Any]) -> Any:
+    mixins = (For201, _Moving) if hasattr(ending_class, "reuse_connection") else (_Moving,)
+    return type("MovingWorker", (*mixins, ending_class), {"moult_inside": internal and internal.getsockname()})
 
 
 class _Moving:

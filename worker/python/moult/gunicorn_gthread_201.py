@@ -42,7 +42,7 @@ class For201:
     def handle(self, conn: Any) -> Tuple[bool, Any]:
         """What was pipelined is answered, and a body that the app left is read: as later versions do."""
         kept, _ = super().handle(conn)
-        while kept and _read_to_the_end(conn):
+        while kept and not self.moult_is_over and _read_to_the_end(conn):
             if not conn.parser.unreader.buf.getbuffer().nbytes:
                 return True, conn
             kept, _ = super().handle(conn)

@@ -63,8 +63,9 @@ def hosted_class(worker_class: Any, cfg: Any, worker: Worker, internal: Optional
     counted = counting_wsgi(worker_class, worker, internal)
     if kind == "gthread":
         from . import gunicorn_gthread
+        counted = gunicorn_gthread.ending(counted, worker)
         if gunicorn_gthread.can_move(worker_class, cfg):
-            return _hosting(gunicorn_gthread.moving(counted, worker, internal), worker, moves=True)
+            return _hosting(gunicorn_gthread.moving(counted, internal), worker, moves=True)
     return _hosting(counted, worker)
 
 

@@ -4,6 +4,7 @@ What is overridden exists under these names in every uvicorn since 0.17: startup
 and what installs the signal handlers.
 """
 import asyncio
+import concurrent.futures
 import contextlib
 import inspect
 import signal
@@ -147,6 +148,9 @@ class Server(uvicorn.Server):
         limit = min(_QUICK_SECONDS, time_left) if self.force_exit else time_left
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.lifespan.shutdown(), limit)
+        if self._worker.requests_cut or self.force_exit:
+            # asyncio.run() waits for the threads of the loop's pool without a limit: now it has one without threads.
+            asyncio.get_running_loop().set_default_executor(concurrent.futures.ThreadPoolExecutor())
 
     async def _stop_accepting(self) -> None:
         """In two steps. asyncio makes a connection of what it accepted a turn later, and not for a closed server. And

@@ -18,6 +18,7 @@ from .failure import LeaveBoot, text_of
 from .settings import Settings
 
 _REQUESTS_CUT = 75  # worker/fork_protocol.h: something was left unanswered at the deadline
+_ATEXIT_SECONDS = 0.25  # before the deadline, kept for atexit functions when threads are still busy
 _MESSAGES_AT_ONCE = 64  # read before the server has its turn again
 _MASTER_GONE = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN)  # of a message that is sent
 _BOOT_FAILED = 3  # gunicorn's WORKER_BOOT_ERROR; the master takes any exit before READY for a failed boot
@@ -38,6 +39,7 @@ class Worker:
         self.is_ready = False
         self.is_leaving = False  # a signal ended the boot
         self.requests_cut = 0  # an adapter sets it, where the scoreboard does not tell
+        self.threads_were_cut = False  # an adapter sets it: some were busy at the deadline
         self.leaves_quickly = False  # INT or QUIT: no waiting for threads at the exit
         self.idle_closed = 0  # connections that were idle at the deadline; an adapter sets it
         self.retire_by: Optional[float] = None  # time.monotonic(); None: not told to retire
@@ -158,12 +160,15 @@ class Worker:
                 self.boot_failed(error)
             traceback.print_exc()
             code = 1
-        leave(code, quick or self.leaves_quickly)
+        wait_until = self.retire_deadline() - _ATEXIT_SECONDS if self.threads_were_cut else None
+        leave(code, quick or self.leaves_quickly, wait_until)
 
     def _code_of_retirement(self) -> int:
         cut = max(self.requests_cut, self.words[REQUESTS_STARTED] - self.words[REQUESTS_FINISHED])
         if self.leaves_quickly:
             return 0
+        if cut > 0:
+            self.threads_were_cut = True
         left = ["%d requests were still in flight" % cut] if cut > 0 else []
         if self.idle_closed:
             left.append("%d idle connections were closed" % self.idle_closed)
@@ -186,20 +191,32 @@ class Worker:
             raise LeaveBoot(0)
 
 
-def leave(code: int, quick: bool = False) -> NoReturn:
+def leave(code: int, quick: bool = False, wait_until: Optional[float] = None) -> NoReturn:
     """Exits without tearing the interpreter down, which would copy every page that the fork shares.
 
     What an app may rely on is done: threads that are no daemons end, atexit functions run, output is flushed.
+    `wait_until`, on time.monotonic(): threads that are busy then are left.
     """
     try:
         if not quick:
-            getattr(threading, "_shutdown", lambda: None)()
+            if wait_until is None:
+                getattr(threading, "_shutdown", lambda: None)()
+            else:
+                _wait_for_threads(wait_until)
             atexit._run_exitfuncs()
     except BaseException:
         traceback.print_exc()
     finally:
         flush_output()
         os._exit(code)
+
+
+def _wait_for_threads(until: float) -> None:
+    pools = sys.modules.get("concurrent.futures.thread")
+    atexit.unregister(getattr(pools, "_python_exit", None))  # Python 3.8 waits for all threads of pools there
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.main_thread():
+            thread.join(max(0.0, until - time.monotonic()))
 
 
 def flush_output() -> None:

@@ -91,6 +91,8 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
     requests: Set[Request] = set()
 
     class CountingWorker(worker_class):  # type: ignore[misc]
+        moult_requests = requests
+
         def handle_request(self, *arguments: Any) -> Any:
             is_call = internal_name is not None and _door(arguments) == internal_name
             request = _here.request = Request(calls if is_call else visitors, is_call)
