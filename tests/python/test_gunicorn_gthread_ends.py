@@ -3,7 +3,7 @@ import time
 
 import pytest
 from http_client import Connection
-from master import Master, until
+from master import Master, say, until
 from parking import Parking
 
 HALF_A_HEAD = b"GET / HTTP/1.1\r\nHo"
@@ -107,3 +107,27 @@ def test_at_the_deadline_only_what_was_not_given_to_the_master_is_shut():
             parking.park_unanswered()
             assert given.get("/").text() == "hello from %d" % successor.pid
         successor.kill()
+
+
+def test_clients_that_do_not_close_after_a_close_hold_up_nobody(server, worker, tls):
+    clients = []
+    say(worker.channel, ("ANNOUNCE_CLOSE", 1))
+    began = time.monotonic()
+    for _ in range(6):
+        clients.append(Connection(server.port, tls=tls))
+        answer = clients[-1].get("/", headers=[("Connection", "close")])
+        assert answer.status == 200 and answer.headers["connection"] == "close"
+    assert time.monotonic() - began < 4
+    worker.retire(nobody_adopts=True)
+    assert worker.gone() == 0 and time.monotonic() - began < 8
+    assert worker.next_message() == {"STOPPING": "1"} and worker.next_message() is None
+    close_all(clients)
+
+
+def test_what_a_client_sends_after_the_last_request_does_not_cost_it_the_answer(server, worker, tls):
+    with Connection(server.port, tls=tls) as client:
+        client.send("/big?100000", headers=[("Connection", "close")])
+        worker.shows(REQUESTS_FINISHED=1)
+        client.socket.sendall(b"more")
+        assert len(client.answer().body) == 100000
+        assert client.is_closed()

@@ -21,6 +21,7 @@ from typing import Any, Callable, Deque, Iterator, Optional, Tuple
 from gunicorn.workers import gthread
 
 from .gunicorn_gthread_201 import For201
+from .gunicorn_lingering import Lingers, lingers
 from .gunicorn_pool import EndsPool
 from .gunicorn_worker import DEADLINE_MARGIN_SECONDS
 from .handover import Connections, Handover
@@ -39,7 +40,8 @@ def ending(counting_class: Any, worker: Any) -> Any:
     """With what no connection, whether it moves or not, is to keep a worker from."""
     if not issubclass(counting_class, gthread.ThreadWorker):
         return counting_class
-    return type("EndingWorker", (EndsPool, counting_class), {"moult_worker": worker})
+    mixins = (Lingers, EndsPool) if lingers() else (EndsPool,)
+    return type("EndingWorker", (*mixins, counting_class), {"moult_worker": worker})
 
 
 def moving(ending_class: Any, internal: Optional[Any]) -> Any:
@@ -50,6 +52,7 @@ def moving(ending_class: Any, internal: Optional[Any]) -> Any:
 class _Moving:
     """Laid over the class. Its connections are gunicorn's TConn; `moult_stays` marks one that the master declined."""
     moult_worker: Any
+    moult_lingering: Any = ()  # 20.1 has none
     moult_inside: Any  # the address of the internal door; None: there is none
 
     def __init__(self, *arguments: Any) -> None:
@@ -168,7 +171,8 @@ class _Moving:
         if not worker.hands_over:
             for conn in worker.handover.take_back():
                 self.moult_poll(conn)
-        if self.nr_conns <= 0 or time.monotonic() > worker.retire_deadline() - DEADLINE_MARGIN_SECONDS:
+        is_done = self.nr_conns <= 0 and not self.moult_lingering
+        if is_done or time.monotonic() > worker.retire_deadline() - DEADLINE_MARGIN_SECONDS:
             polled = sum(1 for _, conn in self._moult_polled() if conn.server != self.moult_inside)
             worker.idle_closed = worker.handover.end() + polled
             self.cfg.set("graceful_timeout", 0)
