@@ -1,0 +1,48 @@
+#pragma once
+// What one or several event files tell, in the order of time. Pure; filled line by line. Used by doctor and correlate.
+//
+// Malformed lines are counted, with the first few as examples, and never fatal. Files of several instances are put
+// together by their `at`: a clock that was set shows as wrong order, which is counted and mended by sorting.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tools/event_history/event_line.h"
+#include "tools/event_history/input_line.h"
+namespace moult {
+inline constexpr std::size_t most_kept_events = 1'000'000;  // of those that are looked at; some 200 MB
+inline constexpr std::size_t most_kept_workers = 100'000;   // slots of instances; more are not told apart
+inline constexpr std::size_t most_kept_examples = 3;        // of malformed lines
+
+struct Malformed {
+  std::size_t lines = 0;
+  std::vector<std::string> examples;  // "events.jsonl:17: not JSON"
+};
+struct History {
+  std::size_t lines = 0, events = 0;  // lines that are not blank; those that are events
+  Malformed malformed;
+  std::size_t backward_steps = 0;  // how often an instance's line was older than the one before it
+  WallTime first{}, last{};        // of any event; equal where there are fewer than two
+  std::vector<RecycleLine> recycles;
+  std::set<std::pair<std::string, unsigned>> worker_slots;  // of each instance
+  std::set<std::string> instances;                          // likewise at most most_kept_workers
+  std::size_t futile_pressure_events = 0, nothing_to_free_holds = 0;
+};
+
+class HistoryReader {
+ public:
+  // Fails only where there is more than can be kept: says to cut the file.
+  Result<void> add(const std::string& file, const InputLine&);
+  History finish();  // sorted
+
+ private:
+  void add_malformed(const std::string& file, std::size_t line, const std::string& why);
+  void note(const EventLine&);
+
+  History history_;
+  std::map<std::string, WallTime> latest_;  // of each instance
+};
+}  // namespace moult
