@@ -1,4 +1,5 @@
-// moult COMMAND ...: `run` becomes the master, the others ask a running one or print. One error is one line on stderr.
+// moult COMMAND ...: `run` becomes the master, the others ask a running one, print, or are programs of their own. One
+// error is one line on stderr.
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,16 +17,17 @@
 #include "master/control/signals.h"
 #include "master/instance.h"
 #include "master/instance_options.h"
+#include "master/launch/installed_tools.h"
 #include "master/launch/open_files.h"
 namespace moult {
 namespace {
 constexpr int cannot_run = 1, bad_usage = 2;
 
 // Commands of DESIGN that have their name already, so that who types one is told so.
-const std::vector<std::string_view> later_commands = {"sleep",  "wake",      "schedule", "fleet",    "events",
-                                                      "doctor", "correlate", "simulate", "gunicorn", "upgrade"};
-const std::vector<std::string_view> commands = {"run",    "status",  "scale",   "stop",
-                                                "reload", "recycle", "version", "help"};
+const std::vector<std::string_view> later_commands = {"sleep",  "wake",     "schedule", "fleet",
+                                                      "events", "simulate", "gunicorn", "upgrade"};
+const std::vector<std::string_view> commands = {"run",     "status", "scale",     "stop",    "reload",
+                                                "recycle", "doctor", "correlate", "version", "help"};
 
 int fail(int status, const std::string& why) {
   std::cerr << "moult: " + why + "\n";
@@ -100,6 +102,7 @@ int choose(int argc, char** argv) {
   }
   if (command == "help" || command == "--help" || command == "-h") return print(help_text());
   if (command == "--version" || command == "-V") return print("moult " MOULT_VERSION "\n");
+  if (is_tool(command)) return fail(cannot_run, execute_tool(command, {argv + 2, argv + argc}).message);
   return is_client_command(command) ? ask_master(argc - 1, argv + 1) : no_such_command(command);
 }
 }  // namespace

@@ -15,6 +15,8 @@ constexpr std::string_view forms =
        moult reload [--wait]                    load the app anew and replace the workers by turns
        moult recycle [SLOT]                     replace a worker, or all, one after the other
        moult stop                               let requests finish, then stop
+       moult doctor [--json] EVENTS...          read event files, and name what is wrong
+       moult correlate EVENTS --canary FILE     do clients' errors come near recycles?
        moult version | help
 )";
 

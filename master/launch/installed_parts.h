@@ -1,6 +1,7 @@
 #pragma once
 // Where the parts of moult are that it executes: beside its own program, wherever that was installed or copied to.
 //   PREFIX/bin/moult   PREFIX/libexec/moult/moult-native-fork-server   PREFIX/share/moult/python/moult/
+//   PREFIX/libexec/moult/moult-doctor and what else is a program of its own (installed_tools.h)
 // The build tree has the same shape.
 #include <string>
 
@@ -12,5 +13,7 @@ struct InstalledParts {
 
   // Fails when one is missing: the installation is not whole.
   static Result<InstalledParts> find();
+  // The path of one of the programs in libexec.
+  static Result<std::string> program(const std::string& name);
 };
 }  // namespace moult

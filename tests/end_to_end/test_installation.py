@@ -21,7 +21,8 @@ def prefix(scratch, monkeypatch):
 
 def test_binary_python_part_and_man_page_are_in_place(prefix):
     assert (prefix / "bin/moult").exists()
-    assert (prefix / "libexec/moult/moult-native-fork-server").exists()
+    for name in ("native-fork-server", "doctor", "correlate"):
+        assert (prefix / f"libexec/moult/moult-{name}").exists()
     assert list((prefix / "share/moult/python/moult").glob("*.py"))
     assert (prefix / "share/man/man1/moult.1").exists()
 
@@ -32,6 +33,15 @@ def test_the_installed_copy_serves_from_another_directory(prefix, start):
     assert moult.fetch().status == 200
     assert moult.client("reload", "--wait").returncode == 0
     assert moult.stop() == 0
+
+
+def test_the_installed_doctor_is_found(prefix):
+    incident = Path(__file__).resolve().parents[1] / "fixtures/incident-events.jsonl"
+    read = subprocess.run([prefix / "bin/moult", "doctor", incident], capture_output=True, text=True, cwd="/")
+    assert read.returncode == 0 and "4 findings" in read.stdout
+    (prefix / "libexec/moult/moult-doctor").unlink()
+    missing = subprocess.run([prefix / "bin/moult", "doctor", incident], capture_output=True, text=True, cwd="/")
+    assert missing.returncode == 1 and "was not installed whole" in missing.stderr
 
 
 def test_the_installed_copy_works_under_another_name(prefix, start, scratch, monkeypatch):
