@@ -21,29 +21,38 @@ std::string syntax_error(const json::exception& error) {
   return what;
 }
 
-// nlohmann lets the last of two equal keys win in silence. Looked at are those of the file and those of its objects.
+// nlohmann lets the last of two equal keys win in silence. Looked at are those of the file, those of its objects, and
+// those of the objects in its arrays.
 class Keys {
  public:
+  void begin_object(int depth) {
+    if (depth == 2) ++entry_;
+  }
   void read(int depth, std::string key) {
-    if (depth > 2) return;
+    if (depth > 3) return;
     if (depth == 1) {
       outer_ = std::move(key);
+      entry_ = 0;
       key.clear();
     }
-    const std::string shown = depth == 1 ? in_quotes(outer_) : in_quotes(outer_) + ": " + in_quotes(key);
-    if (!known_.emplace(depth, outer_, std::move(key)).second && twice_.empty()) twice_ = shown;
+    std::string shown = in_quotes(outer_);
+    if (depth == 3) shown += ": entry " + std::to_string(entry_);
+    if (depth > 1) shown += ": " + in_quotes(key);
+    if (!known_.emplace(depth, outer_, entry_, std::move(key)).second && twice_.empty()) twice_ = shown;
   }
   const std::string& twice() const { return twice_; }  // the first; empty: none
 
  private:
-  std::set<std::tuple<int, std::string, std::string>> known_;
+  std::set<std::tuple<int, std::string, unsigned, std::string>> known_;
   std::string outer_, twice_;
+  unsigned entry_ = 0;
 };
 
 Result<json> parse(std::string_view text, const std::string& name) {
   Keys keys;
   const auto notice = [&](int depth, json::parse_event_t event, json& parsed) {
     if (event == json::parse_event_t::key) keys.read(depth, parsed.get<std::string>());
+    if (event == json::parse_event_t::object_start) keys.begin_object(depth);
     return true;
   };
   try {

@@ -198,6 +198,8 @@ TEST(ConfigFile, RefusesAKeyThatStandsThereTwice) {
   EXPECT_EQ(file_refusal(R"({"env": {"name": "1"}, "name": "x"})"), "(accepted)") << "they are different keys";
   EXPECT_EQ(file_refusal(R"({"env": {"A": "1", "B": 2, "A": "3"}})"), "moult.json: 'env': 'A' stands there twice");
   EXPECT_EQ(file_refusal(R"({"env": {"A": "1"}, "server-option": {"A": "2"}})"), "(accepted)");
+  EXPECT_EQ(file_refusal(R"({"schedule": [{"name": "a", "every": 5}, {"name": "b", "every": 5, "every": 6}]})"),
+            "moult.json: 'schedule': entry 2: 'every' stands there twice");
 }
 
 TEST(ConfigFile, RefusesAListWithNothingInItAndSaysWhatToWrite) {
