@@ -47,6 +47,8 @@ class LocalGate::Book {
     return {.kind = "local",
             .lease_held = !seen.permits.empty(),
             .tokens = seen.tokens,
+            .bucket = bucket_of(seen.ruling.policy),
+            .tokens_per_hour = seen.tokens_per_hour,
             .refusals = refusals_,
             .granted = granted_,
             .ungated = ungated_};

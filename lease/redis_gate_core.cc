@@ -28,6 +28,7 @@ RedisGate::Core::Core(uv_loop_t* loop, RedisGateOptions options, std::function<C
       ledger_(loop, std::move(options.store), options.fleet, policy_, instance_, [this] { connected(); }),
       timer_(loop, [this] { beat(); }) {
   description_.kind = "redis";
+  description_.bucket = bucket_of(policy_);
   description_.fleet = std::move(options.fleet);
   description_.store = ledger_.describe().store;
   timer_.at_end_of({now()});  // not now: who knows the capacity is not built yet

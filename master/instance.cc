@@ -126,6 +126,9 @@ OperatorParts Instance::Parts::operator_parts() {
   wishes.reopen_logs = [this] { reporting->reopen(); };
   wishes.status_document = [this] { return reporting->status_document(); };
   wishes.fleet_document = [this](auto told) { fleet_report->ask(std::move(told)); };
+  wishes.events = [this](const EventsCommand& asked, auto told) {
+    reporting->events().ask({asked.after, asked.wait}, std::move(told));
+  };
   wishes.say = [this](const std::string& line) { reporting->log().info(line); };
   return wishes;
 }

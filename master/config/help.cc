@@ -9,7 +9,8 @@ constexpr std::string_view forms =
     R"(usage: moult run [flags] MODULE:ATTR           a Python app (also MODULE:factory())
        moult run [flags] --app native:./libapp.so
        moult run [flags] -- COMMAND ARGS...     any program that serves on an inherited socket
-       moult status [--json]                    what runs, and how it does
+       moult status [--json] [--watch]          what runs, and how it does
+       moult events [-f] [--event NAME] ...     what has happened, and what happens
        moult fleet status [--json]              what the budget of a fleet affords
        moult scale N                            serve with N workers
        moult reload [--wait]                    load the app anew and replace the workers by turns

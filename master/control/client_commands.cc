@@ -1,8 +1,5 @@
 #include "master/control/client_commands.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -10,6 +7,7 @@
 #include <ostream>
 
 #include "base/step.h"
+#include "master/control/client_streams.h"
 #include "master/control/control_client.h"
 #include "master/control/fleet_table.h"
 #include "master/control/status_table.h"
@@ -84,6 +82,7 @@ int print_document(const ClientSurroundings& around, const ClientRequest& reques
 int print(const ClientSurroundings& around, const ClientRequest& request, const json& result, ControlClient& client) {
   return std::visit(
       Match{[&](const StatusCommand&) -> int { return print_document(around, request, result, status_table); },
+            [&](const EventsCommand&) -> int { return client_done; },  // show_events() has asked
             [&](const FleetCommand&) -> int { return print_document(around, request, result, fleet_table); },
             [&](const VersionCommand&) -> int {
               around.out << "running: moult " << word(result, "version") << ", name " << word(result, "name")
@@ -108,12 +107,19 @@ int print(const ClientSurroundings& around, const ClientRequest& request, const 
       request.command);
 }
 
+ClientOutput output_of(const ClientSurroundings& around, const ClientRequest& request) {
+  return {around.out, around.err, around.width > 0, request.json};
+}
+
 int ask(const ClientSurroundings& around, const ClientRequest& request) {
   const bool version = std::holds_alternative<VersionCommand>(request.command);
   if (version) around.out << "moult " << around.version << std::endl;
   auto client = ControlClient::connect(request.control_path);
   if (!client && version && !request.was_named) return client_done;  // nobody was asked for
   if (!client) return no_connection(around, request, client.error());
+  if (request.watch) return watch_status(*client, output_of(around, request));
+  if (std::holds_alternative<EventsCommand>(request.command))
+    return show_events(*client, {request.filter, request.last, request.follow}, output_of(around, request));
   const bool long_answer = std::holds_alternative<ReloadCommand>(request.command) && waits(request.command);
   const ControlAnswer answer = client->ask(request.command, long_answer ? request.longest_wait : control_answer_limit);
   return std::visit(Match{[&](const json& result) { return print(around, request, result, *client); },
@@ -131,9 +137,4 @@ int run_client_command(int argc, const char* const* argv, const ClientSurroundin
   return client_done;
 }
 
-std::size_t terminal_width() {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
-}
 }  // namespace moult

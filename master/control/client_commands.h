@@ -1,19 +1,14 @@
 #pragma once
-// `moult status|scale|stop|reload|version`: asks the running moult and prints what it says. Called by main, in a
+// `moult status|events|scale|stop|reload|version`: asks the running moult and prints what it says. Called by main, in a
 // process of its own; blocks.
 #include <cstddef>
 #include <iosfwd>
 #include <string>
 
+#include "master/control/client_exit.h"
 #include "master/control/client_options.h"
+#include "master/control/terminal.h"
 namespace moult {
-enum ClientExit {
-  client_done = 0,
-  client_refused = 1,  // or it failed: the reason is on stderr
-  client_usage = 2,
-  client_nobody = 3,  // no moult answers there
-};
-
 struct ClientSurroundings {
   std::string version;  // this program's
   EnvironmentLookup environment;
@@ -24,7 +19,4 @@ struct ClientSurroundings {
 
 // `argv[0]` is the command's name. Answers with the exit status of the process.
 int run_client_command(int argc, const char* const* argv, const ClientSurroundings&);
-
-// Zero where stdout is no terminal.
-std::size_t terminal_width();
 }  // namespace moult

@@ -22,12 +22,26 @@ struct Known {
   const char* purpose;
 };
 constexpr std::array known{Known{"status", "show what the running moult and its workers do"},
+                           Known{"events", "show what has happened, and with -f what happens"},
                            Known{"scale", "set the number of workers"},
                            Known{"stop", "stop the running moult: gracefully, or with --now"},
                            Known{"reload", "load the app's code anew and replace the workers"},
                            Known{"recycle", "replace the worker of a slot, or all workers, one after the other"},
                            Known{"fleet", "show what the fleet's budget allows: moult fleet status"},
                            Known{"version", "print the version of this program and of the running moult"}};
+
+void add_events(cxxopts::Options& options) {
+  auto add = options.add_options();
+  add("f,follow", "go on with what happens, until interrupted");
+  add("json", "print each event as a line of JSON");
+  add("event", "only events of this name; may be given several times", cxxopts::value<std::vector<std::string>>(),
+      "NAME");
+  add("slot", "only those about the worker of this slot", cxxopts::value<std::string>(), "N");
+  add("pid", "only those about this process", cxxopts::value<std::string>(), "PID");
+  add("reason", "only those with this reason: no_tokens, limit, ...", cxxopts::value<std::string>(), "REASON");
+  add("last", "begin with so many of those that have been (default: all, with -f 10)", cxxopts::value<std::string>(),
+      "N");
+}
 
 cxxopts::Options options_of(const std::string& command, const char* purpose) {
   cxxopts::Options options("moult " + command, purpose);
@@ -36,6 +50,8 @@ cxxopts::Options options_of(const std::string& command, const char* purpose) {
   add("n,name", "the name of the instance (default: moult; MOULT_NAME)", cxxopts::value<std::string>(), "NAME");
   add("h,help", "print this");
   if (command == "status" || command == "fleet") add("json", "print the document as JSON");
+  if (command == "status") add("watch", "show it anew each second, until interrupted");
+  if (command == "events") add_events(options);
   if (command == "stop") add("now", "do not wait for requests in flight");
   if (command == "stop" || command == "reload") {
     add("wait", "wait until it has ended, and say how");
@@ -95,6 +111,28 @@ Result<Command> fleet_command(const cxxopts::ParseResult& given) {
   return Error{"fleet takes one word: moult fleet status"};
 }
 
+Result<std::optional<unsigned>> number_option(const cxxopts::ParseResult& given, const char* name) {
+  if (!given.count(name)) return std::optional<unsigned>();
+  const auto number = whole_number(given[name].as<std::string>());
+  if (!number) return Error{std::string("--") + name + " takes a whole number"};
+  return number;
+}
+
+Result<void> read_events(const cxxopts::ParseResult& given, ClientRequest& request) {
+  request.follow = given.count("follow") > 0;
+  if (given.count("event")) request.filter.names = given["event"].as<std::vector<std::string>>();
+  if (given.count("reason")) request.filter.reason = given["reason"].as<std::string>();
+  const auto slot = number_option(given, "slot"), pid = number_option(given, "pid"),
+             last = number_option(given, "last");
+  for (const auto* number : {&slot, &pid, &last})
+    if (!*number) return number->error();
+  request.filter.slot = *slot;
+  request.filter.pid = *pid;
+  if (*last) request.last = **last;
+  else if (request.follow) request.last = shown_before_following;
+  return check(request.filter);
+}
+
 Error no_number_of_workers() {
   return {"scale needs the number of workers, a whole number from " + std::to_string(fewest_workers) + " to " +
           std::to_string(most_workers) + ": moult scale N"};
@@ -110,6 +148,7 @@ Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& 
   if (name == "stop") return Command{StopCommand{given.count("now") > 0, given.count("wait") > 0}};
   if (name == "reload") return Command{ReloadCommand{given.count("wait") > 0}};
   if (name == "status") return Command{StatusCommand{}};
+  if (name == "events") return Command{EventsCommand{}};
   if (name == "recycle") return recycle_command(given);
   if (name == "fleet") return fleet_command(given);
   const auto numbers =
@@ -138,7 +177,10 @@ Result<ClientRequest> parse(const Known& command, int argc, const char* const* a
   auto read = command_of(name, given);
   if (!read) return read.error();
   request.command = *read;
-  request.json = (name == "status" || name == "fleet") && given.count("json") > 0;
+  request.json = (name == "status" || name == "fleet" || name == "events") && given.count("json") > 0;
+  request.watch = name == "status" && given.count("watch") > 0;
+  if (name == "events")
+    if (const auto events = read_events(given, request); !events) return events.error();
   if ((name == "stop" || name == "reload") && given.count("timeout")) {
     const auto wait = parse_wait(given["timeout"].as<std::string>());
     if (!wait) return wait.error();

@@ -1,18 +1,23 @@
 #pragma once
 // The command line of the commands that speak to a running moult:
-//   moult status [--json] · scale N · stop [--now] [--wait] [--timeout T] · reload [--wait] [--timeout T] · recycle
-//   [SLOT] · fleet status [--json] · version
+//   moult status [--json] [--watch] · events [-f] [--event NAME] [--slot N] [--pid N] [--reason R] [--last N] · scale N
+//   · stop [--now] [--wait] [--timeout T] · reload [--wait] [--timeout T] · recycle [SLOT] · fleet status [--json] ·
+//   version
 // each with --control PATH or -n NAME. Reads its arguments and the given environment only.
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "master/control/command.h"
+#include "master/control/event_filter.h"
 namespace moult {
 // How long `--wait` waits when --timeout does not say: a reload of many workers goes one by one, each with its grace.
 inline constexpr Duration default_longest_wait = std::chrono::hours(1);
+
+inline constexpr std::size_t shown_before_following = 10;  // as tail -f does
 
 // The value of an environment variable, or null. A parameter, so that a test can say what it is.
 using EnvironmentLookup = std::function<const char*(const char* name)>;
@@ -23,7 +28,11 @@ struct ClientRequest {
   bool was_named = false;  // the user said which instance; else it is the default one
   bool json = false;
   Duration longest_wait = default_longest_wait;
-  std::string help;  // not empty: print it, ask nobody
+  bool watch = false;               // status: again and again
+  bool follow = false;              // events: and those to come
+  EventFilter filter = {};          // events
+  std::optional<std::size_t> last;  // events: of those that have been, so many
+  std::string help;                 // not empty: print it, ask nobody
 };
 
 bool is_client_command(std::string_view name);

@@ -52,6 +52,15 @@ Result<Command> parse_recycle(const json& frame) {
   return Command{RecycleCommand{found->get<unsigned>()}};
 }
 
+Result<Command> parse_events(const json& frame) {
+  const auto wait = flag(frame, "wait");
+  if (!wait) return wait.error();
+  const auto found = frame.find("after");
+  if (found == frame.end()) return Command{EventsCommand{0, *wait}};
+  if (!found->is_number_unsigned()) return Error{"'after' must be a whole number"};
+  return Command{EventsCommand{found->get<std::uint64_t>(), *wait}};
+}
+
 Result<Command> parse_reload(const json& frame) {
   const auto wait = flag(frame, "wait");
   if (!wait) return wait.error();
@@ -88,12 +97,16 @@ Result<Command> parse_command(const json& frame) {
     if ((stray = unknown_key(frame, name, {"slot"}))) return *stray;
     return parse_recycle(frame);
   }
+  if (name == "events") {
+    if ((stray = unknown_key(frame, name, {"after", "wait"}))) return *stray;
+    return parse_events(frame);
+  }
   if (name == "fleet") {
     if ((stray = unknown_key(frame, name, {}))) return *stray;
     return Command{FleetCommand{}};
   }
   return Error{"no command '" + name.substr(0, 40) +
-               "' (commands: status, version, scale, stop, reload, recycle, fleet)"};
+               "' (commands: status, version, scale, stop, reload, recycle, fleet, events)"};
 }
 
 json command_json(const Command& command) {
@@ -114,6 +127,11 @@ json command_json(const Command& command) {
                      frame["wait"] = c.wait;
                    },
                    [&](const FleetCommand&) { frame["command"] = "fleet"; },
+                   [&](const EventsCommand& c) {
+                     frame["command"] = "events";
+                     frame["after"] = c.after;
+                     frame["wait"] = c.wait;
+                   },
                    [&](const RecycleCommand& c) {
                      frame["command"] = "recycle";
                      if (c.slot) frame["slot"] = *c.slot;

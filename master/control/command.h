@@ -2,6 +2,7 @@
 // What a client may ask over the control socket, as values, and their one form on the wire:
 //   {"protocol":1,"command":"scale","workers":3}
 // Pure. Read by ControlConnection (master), written by ControlClient (a process of its own).
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -25,11 +26,15 @@ struct ReloadCommand {
   bool wait = false;  // answered when the reload has ended, not when it has begun
 };
 struct FleetCommand {};  // fleet status
+struct EventsCommand {
+  std::uint64_t after = 0;  // the number of the last one that the client has; zero: none
+  bool wait = false;        // answered when there is a newer one, or after some seconds
+};
 struct RecycleCommand {
   std::optional<unsigned> slot;  // none: all workers
 };
-using Command =
-    std::variant<StatusCommand, VersionCommand, ScaleCommand, StopCommand, ReloadCommand, RecycleCommand, FleetCommand>;
+using Command = std::variant<StatusCommand, VersionCommand, ScaleCommand, StopCommand, ReloadCommand, RecycleCommand,
+                             FleetCommand, EventsCommand>;
 
 // Unknown commands, unknown keys and wrong types are refused: an older master never half obeys a newer client.
 Result<Command> parse_command(const nlohmann::json& frame);

@@ -50,6 +50,10 @@ Answer run_command(Operator& wishes, const ControlIdentity& identity, const Comm
               wishes.fleet(std::move(later));
               return std::nullopt;
             },
+            [&](const EventsCommand& c) -> Answer {
+              wishes.events(c, std::move(later));
+              return std::nullopt;
+            },
             [&](const RecycleCommand& c) -> Answer {
               const auto asked = wishes.recycle(asked_by, c.slot);
               if (!asked) return asked.error();

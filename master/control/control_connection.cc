@@ -1,5 +1,7 @@
 #include "master/control/control_connection.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -34,7 +36,12 @@ void ControlConnection::give_time() {
 
 void ControlConnection::read_more() {
   give_time();
-  const int error = uv_read_start(
+  const int error = start_reading();
+  if (error && error != UV_EALREADY) close();
+}
+
+int ControlConnection::start_reading() {
+  return uv_read_start(
       reinterpret_cast<uv_stream_t*>(pipe_.get()),
       [](uv_handle_t* pipe, std::size_t, uv_buf_t* buffer) {
         buffer->base = of(pipe)->read_buffer_;
@@ -43,14 +50,25 @@ void ControlConnection::read_more() {
       [](uv_stream_t* pipe, ssize_t length, const uv_buf_t*) {
         const auto self = of(pipe)->shared_from_this();  // it may close itself below
         if (length > 0) self->arrived({self->read_buffer_, static_cast<std::size_t>(length)});
-        else if (length < 0) self->close();  // also at its end: all it sent was answered before this was read
+        else if (length == 0) return;
+        // Who says nothing more may still hear: he is gone when he has closed both ways. Outside `running` all that he
+        // sent was answered before this was read.
+        else if (self->stage_ != Stage::running || self->hung_up()) self->close();
+        else uv_read_stop(pipe);
       });
-  if (error && error != UV_EALREADY) close();
+}
+
+bool ControlConnection::hung_up() const {
+  uv_os_fd_t fd = -1;
+  if (uv_fileno(reinterpret_cast<const uv_handle_t*>(pipe_.get()), &fd) != 0) return true;
+  pollfd looked_at{fd, 0, 0};
+  return ::poll(&looked_at, 1, 0) > 0 && (looked_at.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 void ControlConnection::arrived(std::string_view bytes) {
   frames_.feed(bytes);
-  next_command();
+  if (stage_ == Stage::running) uv_read_stop(reinterpret_cast<uv_stream_t*>(pipe_.get()));  // it has its turn later
+  else next_command();
 }
 
 void ControlConnection::next_command() {
@@ -70,10 +88,12 @@ void ControlConnection::run(const nlohmann::json& frame) {
   const auto result = events_.run(*command, [weak = weak_from_this()](CommandResult later) {
     if (const auto self = weak.lock(); self && self->pipe_) self->answer(later);
   });
-  if (result) answer(*result);
+  if (result) return answer(*result);
+  if (stage_ == Stage::running && start_reading() != 0) close();
 }
 
 void ControlConnection::answer(const CommandResult& result) {
+  uv_read_stop(reinterpret_cast<uv_stream_t*>(pipe_.get()));
   std::string frame = result ? success_frame(*result) : refusal_frame(result.error().message);
   if (frame.size() > longest_answer_bytes)
     frame =

@@ -3,7 +3,8 @@
 //
 //   reading   -> running     a whole command came; its answer comes later (reload --wait)
 //   reading   -> answering   the answer is known at once
-//   running   -> answering   the answer came; nothing is read and no time runs while a command is carried out
+//   running   -> answering   the answer came; no time runs while a command is carried out
+//   running   -> (closed)    the client is gone: it must not keep a place for as long as an answer may take
 //   answering -> reading     the client took the answer: the next command, in order
 //   any       -> parting     a frame that cannot be trusted: the error is the last that is said
 //   parting   -> (closed)    the client took it
@@ -39,6 +40,8 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   struct Write;
 
   void read_more();
+  int start_reading();
+  bool hung_up() const;
   void arrived(std::string_view bytes);
   void next_command();
   void run(const nlohmann::json& frame);

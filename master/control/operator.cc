@@ -82,5 +82,9 @@ void Operator::refuse(const std::string& asked_by, const std::string& why) { par
 
 std::string Operator::status() const { return parts_.status_document(); }
 
+void Operator::events(const EventsCommand& asked, std::function<void(Result<std::string>)> told) const {
+  parts_.events(asked, std::move(told));
+}
+
 void Operator::fleet(std::function<void(Result<std::string>)> told) const { parts_.fleet_document(std::move(told)); }
 }  // namespace moult

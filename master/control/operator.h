@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/worker_limits.h"
+#include "master/control/command.h"
 #include "master/pool/supervisor.h"
 namespace moult {
 // Where the wishes go. supervisor_parts() (supervisor_parts.h) fills the pool's half, Instance the rest. None may be
@@ -26,6 +27,7 @@ struct OperatorParts {
   std::function<void()> reopen_logs;         // our own
   std::function<std::string()> status_document;
   std::function<void(std::function<void(Result<std::string>)> told)> fleet_document;
+  std::function<void(const EventsCommand&, std::function<void(Result<std::string>)> told)> events;
   std::function<void(const std::string& line)> say;  // to the log, for people
 };
 
@@ -55,6 +57,8 @@ class Operator {
   std::string status() const;                                        // JSON, DESIGN "Status"
   // The fleet's ledger as JSON. `told` is called once, later, within a few seconds.
   void fleet(std::function<void(Result<std::string>)> told) const;
+  // What has happened, as JSON: {"events":[...],"last":N,"missed":K}. `told` is called once, from inside or later.
+  void events(const EventsCommand&, std::function<void(Result<std::string>)> told) const;
 
  private:
   bool stopping() const;

@@ -17,6 +17,12 @@ std::string megabytes(const json& value) {
   return std::to_string(value.get<std::uint64_t>() / 1'000'000) + " MB";
 }
 
+// "no_tokens 12m03s": until when it is judged again.
+std::string hold(const json& worker) {
+  const json& left = field(worker, "hold_ends_in_seconds");
+  return text(field(worker, "hold")) + (left.is_number() ? " " + duration(left) : "");
+}
+
 std::string header(const json& status, const json& workers) {
   std::size_t serving = 0;
   for (const json& worker : workers) serving += field(worker, "state") == "serving";
@@ -67,8 +73,7 @@ std::string status_table(const json& status, std::size_t width) {
     rows.push_back({text(field(worker, "slot")), text(field(worker, "pid")), text(field(worker, "state")),
                     text(field(worker, "generation")), duration(field(worker, "uptime_seconds")),
                     text(field(worker, "requests")), text(field(worker, "in_flight")),
-                    megabytes(field(worker, "rss_bytes")), megabytes(field(worker, "limit_bytes")),
-                    text(field(worker, "hold"))});
+                    megabytes(field(worker, "rss_bytes")), megabytes(field(worker, "limit_bytes")), hold(worker)});
   return header(status, workers) + '\n' + table(rows, shape, width) + store_trouble(status) + debt(status) +
          boot_error(status);
 }

@@ -88,6 +88,13 @@ using Event = std::variant<MasterStarted, MasterStopped, WorkerReadyEvent, Worke
                            ReloadStarted, ReloadFinished, WorkerRecycled, HoldStarted, HoldEnded, GateUngated,
                            AlarmFiring, AlarmCleared, PressureFutile, EventsDropped>;
 
+// Who takes events: the file, or what is more than a file. On the loop's thread.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void write(const Event&, WallTime at) = 0;
+};
+
 // With its newline.
 std::string event_line(const Event&, const std::string& instance, WallTime at);
 

@@ -18,7 +18,7 @@
 namespace moult {
 struct EventReporterParts {
   Log& log;
-  EventLog* events;  // null: no --events
+  EventSink* events;  // null: nobody listens
   OomKills& oom_kills;
   std::string version;
   std::function<Clocks()> clocks = {};  // for tests; none: the real ones

@@ -11,7 +11,7 @@
 namespace moult {
 struct RecycleReporterParts {
   Log& log;
-  EventLog* events;  // null: no --events
+  EventSink* events;  // null: nobody listens
   std::string instance;
   bool own_fleet = true;  // --fleet local
   // Each alarm that begins or ends, as its event line: for --on-alarm.

@@ -48,12 +48,13 @@ Result<void> Reporting::open_parts() {
     if (!events) return events.error();
     events_ = std::move(*events);
   }
+  stream_ = std::make_unique<EventStream>(loop_, options_.name, events_.get());
   auto service_manager = ServiceManager::create(loop_, options_.service_manager);
   if (!service_manager) return service_manager.error();
   service_manager_ = std::move(*service_manager);
-  reporter_ = std::make_unique<EventReporter>(EventReporterParts{*log_, events_.get(), oom_kills_, options_.version});
+  reporter_ = std::make_unique<EventReporter>(EventReporterParts{*log_, stream_.get(), oom_kills_, options_.version});
   recycle_reporter_ =
-      std::make_unique<RecycleReporter>(RecycleReporterParts{*log_, events_.get(), options_.name, options_.own_fleet});
+      std::make_unique<RecycleReporter>(RecycleReporterParts{*log_, stream_.get(), options_.name, options_.own_fleet});
   return {};
 }
 
@@ -113,10 +114,12 @@ Snapshot Reporting::take_snapshot() const {
            .pid = getpid(),
            .uptime = monotonic_now(loop_) - started_at_,
            .log_lines_dropped = log_->dropped() + passed_on_[0]->dropped() + passed_on_[1]->dropped(),
-           .events_dropped = events_ ? events_->dropped() : 0},
+           .events_dropped = events_ ? events_->dropped() : 0,
+           .now = monotonic_now(loop_)},
           sources_->recycling(),
           sources_->gate(),
-          sources_->parking()};
+          sources_->parking(),
+          stream_->recent()};
 }
 
 std::string Reporting::status_document() const { return status_json(take_snapshot()); }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "master/report/admin_server.h"
-#include "master/report/event_log.h"
 #include "master/report/event_reporter.h"
+#include "master/report/event_stream.h"
 #include "master/report/log.h"
 #include "master/report/metrics.h"
 #include "master/report/pid_file.h"
@@ -60,6 +60,7 @@ class Reporting {
   void say(const std::vector<std::string>& lines);  // to the log, for people
   void changed();                                   // something that no observer hears
   std::string status_document() const;
+  EventStream& events() { return *stream_; }
 
  private:
   explicit Reporting(uv_loop_t* loop, const ReportOptions& options);
@@ -78,6 +79,7 @@ class Reporting {
   std::unique_ptr<LineWriter> passed_on_[2];  // stdout, stderr
   std::optional<PidFile> pid_file_;
   std::unique_ptr<EventLog> events_;
+  std::unique_ptr<EventStream> stream_;
   std::unique_ptr<EventReporter> reporter_;
   std::unique_ptr<RecycleReporter> recycle_reporter_;
   std::unique_ptr<ServiceManager> service_manager_;

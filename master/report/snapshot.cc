@@ -2,19 +2,35 @@
 
 #include <utility>
 namespace moult {
-std::string status_json(const Snapshot& s) { return status_json(s.pool, s.facts, s.recycling, s.gate, s.parking); }
+std::string status_json(const Snapshot& s) {
+  return status_json(s.pool, s.facts, s.recycling, s.gate, s.parking, s.recent.get());
+}
 
 void SnapshotBoard::hang_up(std::shared_ptr<const Snapshot> snapshot, MonotonicTime now) {
   {
     const std::lock_guard lock(mutex_);
     latest_.swap(snapshot);
   }  // the old one, if nobody else looks at it, is freed outside the lock
+  newer_.notify_all();
   loop_turned_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 std::shared_ptr<const Snapshot> SnapshotBoard::latest() const {
   const std::lock_guard lock(mutex_);
   return latest_;
+}
+
+std::shared_ptr<const Snapshot> SnapshotBoard::wait_for_newer(const std::shared_ptr<const Snapshot>& seen,
+                                                              MonotonicTime until,
+                                                              const std::atomic<bool>& ended) const {
+  std::unique_lock lock(mutex_);
+  newer_.wait_until(lock, until, [&] { return latest_ != seen || ended; });
+  return latest_;
+}
+
+void SnapshotBoard::wake() const {
+  const std::lock_guard lock(mutex_);  // nobody is between his look at `ended` and his sleep
+  newer_.notify_all();
 }
 
 MonotonicTime SnapshotBoard::loop_turned_at() const {

@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "master/pool/supervisor.h"
 #include "master/pool/worker_observer.h"
 #include "master/report/metrics.h"
+#include "master/report/recent_recycles.h"
 #include "master/report/status_json.h"
 namespace moult {
 inline constexpr Duration snapshot_every = std::chrono::seconds(1);
@@ -28,6 +30,7 @@ struct Snapshot {
   RecyclingDescription recycling = {};
   GateDescription gate = {};
   ParkingDescription parking = {};
+  std::shared_ptr<const RecentRecycles> recent = {};  // null: none yet
   std::vector<prometheus::MetricFamily> metrics = {};
 };
 std::string status_json(const Snapshot&);
@@ -38,8 +41,15 @@ class SnapshotBoard {
   std::shared_ptr<const Snapshot> latest() const;                    // any thread; null: none yet
   MonotonicTime loop_turned_at() const;                              // any thread; the epoch: never yet
 
+  // Any thread but the loop's: returns when there is another than `seen`, at `until`, or soon after `ended` is true
+  // and wake() was called. What is there then.
+  std::shared_ptr<const Snapshot> wait_for_newer(const std::shared_ptr<const Snapshot>& seen, MonotonicTime until,
+                                                 const std::atomic<bool>& ended) const;
+  void wake() const;
+
  private:
   mutable std::mutex mutex_;  // held for the copy of one pointer
+  mutable std::condition_variable newer_;
   std::shared_ptr<const Snapshot> latest_;
   std::atomic<Duration::rep> loop_turned_at_{0};
 };

@@ -1,5 +1,6 @@
 #include "master/report/status_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -32,7 +33,12 @@ Json worker_json(const WorkerDescription& worker) {
 
 Json known(std::uint64_t bytes) { return bytes == no_limit ? Json(nullptr) : Json(bytes); }
 
-void add_memory(Json& json, const RecyclingDescription& recycling, WorkerId id) {
+// None: with the replacement that is in hand.
+Json hold_ends_in(const HeldBack& hold, MonotonicTime now) {
+  return hold.until == never ? Json(nullptr) : Json(seconds(std::max(hold.until - now, Duration::zero())));
+}
+
+void add_memory(Json& json, const RecyclingDescription& recycling, WorkerId id, MonotonicTime now) {
   const auto found = recycling.workers.find(id);
   if (found == recycling.workers.end()) return;
   const WorkerMemoryDescription& memory = found->second;
@@ -41,6 +47,7 @@ void add_memory(Json& json, const RecyclingDescription& recycling, WorkerId id) 
   json["limit_bytes"] = known(memory.limit_bytes);
   json["hard_limit_bytes"] = known(memory.hard_limit_bytes);
   json["hold"] = memory.hold ? Json(name(memory.hold->why)) : Json(nullptr);
+  json["hold_ends_in_seconds"] = memory.hold ? hold_ends_in(*memory.hold, now) : Json(nullptr);
 }
 
 Json recycler_json(const RecyclingDescription& recycling) {
@@ -58,6 +65,8 @@ Json gate_json(const GateDescription& gate) {
           {"state", gate.state},
           {"lease", gate.lease_held ? "held" : "free"},
           {"tokens", gate.tokens},
+          {"bucket", gate.bucket > 0 ? Json(gate.bucket) : Json(nullptr)},
+          {"tokens_per_hour", gate.bucket > 0 ? Json(gate.tokens_per_hour) : Json(nullptr)},
           {"granted", gate.granted},
           {"refusals", refusals},
           {"ungated", gate.ungated},
@@ -79,6 +88,16 @@ Json parking_json(const ParkingDescription& parking) {
           {"refused", counts.refused}};
 }
 
+Json recent_json(const RecentRecycles& recent) {
+  Json list = Json::array();
+  for (const RecentRecycle& each : recent)
+    list.push_back({{"at", each.at},
+                    {"slot", each.slot ? Json(*each.slot) : Json(nullptr)},
+                    {"reason", each.reason},
+                    {"sentence", each.sentence}});
+  return list;
+}
+
 Json lifetimes_json(const RecyclingDescription& recycling) {
   const bool any = recycling.lifetimes.samples > 0;
   return {{"samples", recycling.lifetimes.samples},
@@ -89,7 +108,7 @@ Json lifetimes_json(const RecyclingDescription& recycling) {
 }  // namespace
 
 std::string status_json(const SupervisorDescription& d, const StatusFacts& facts, const RecyclingDescription& recycling,
-                        const GateDescription& gate, const ParkingDescription& parking) {
+                        const GateDescription& gate, const ParkingDescription& parking, const RecentRecycles* recent) {
   Json json{{"version", facts.version},
             {"name", facts.name},
             {"pid", facts.pid},
@@ -104,11 +123,12 @@ std::string status_json(const SupervisorDescription& d, const StatusFacts& facts
   json["workers"] = Json::array();
   for (const WorkerDescription& each : d.workers) {
     json["workers"].push_back(worker_json(each));
-    add_memory(json["workers"].back(), recycling, each.id);
+    add_memory(json["workers"].back(), recycling, each.id, facts.now);
   }
   json["recycler"] = recycler_json(recycling);
   if (gate.kind) json["gate"] = gate_json(gate);
   json["lifetimes"] = lifetimes_json(recycling);
+  json["recent_recycles"] = recent ? recent_json(*recent) : Json::array();
   if (parking.most > 0) json["parking"] = parking_json(parking);
   json["boot_error"] = d.boot_error.empty() ? Json(nullptr) : Json(d.boot_error);
   json["log_lines_dropped"] = facts.log_lines_dropped;

@@ -10,6 +10,7 @@
 #include "master/connections/connection_keeper.h"
 #include "master/pool/supervisor.h"
 #include "master/recycling/memory_watch.h"
+#include "master/report/recent_recycles.h"
 namespace moult {
 struct StatusFacts {  // what the pool does not know
   std::string version;
@@ -18,9 +19,10 @@ struct StatusFacts {  // what the pool does not know
   pid_t pid;           // the master's
   Duration uptime;     // its
   std::uint64_t log_lines_dropped = 0, events_dropped = 0;
+  MonotonicTime now = {};  // of the description: what ends later is told as the time that is left
 };
 
 // One line without a newline.
 std::string status_json(const SupervisorDescription&, const StatusFacts&, const RecyclingDescription& = {},
-                        const GateDescription& = {}, const ParkingDescription& = {});
+                        const GateDescription& = {}, const ParkingDescription& = {}, const RecentRecycles* = nullptr);
 }  // namespace moult

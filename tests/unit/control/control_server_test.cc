@@ -120,6 +120,28 @@ TEST_F(ControlServerTest, ForgetsAClientThatLeftBeforeItsReloadEnded) {
   EXPECT_TRUE(loop.run_until([&] { return server->clients() == 0; }));
 }
 
+TEST_F(ControlServerTest, GivesThePlaceOfAClientThatLeftWhileItWaitedToAnother) {
+  open();
+  RawClient client(path());
+  client.send(reload_and_wait);
+  ASSERT_TRUE(loop.run_until([&] { return recorded.reloads.size() == 1; }));
+  client.close();
+  EXPECT_TRUE(loop.run_until([&] { return server->clients() == 0; }));
+}
+
+TEST_F(ControlServerTest, AnswersAClientThatHasSaidItsLastWord) {
+  open();
+  RawClient client(path());
+  client.send(reload_and_wait + version);
+  ASSERT_TRUE(loop.run_until([&] { return recorded.reloads.size() == 1; }));
+  ::shutdown(client.fd(), SHUT_WR);
+  loop.run_once_more();
+  recorded.reloads[0]({true, "", Generation{2}});
+  ASSERT_TRUE(loop.run_until([&] { return client.has_ended(); }));
+  ASSERT_EQ(answers(client).size(), 2u);
+  EXPECT_EQ(answers(client)[0]["result"]["generation"], 2);
+}
+
 TEST_F(ControlServerTest, MayEndBeforeAReloadDoes) {
   open();
   RawClient client(path());

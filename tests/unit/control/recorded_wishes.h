@@ -32,6 +32,10 @@ struct RecordedWishes {
     parts.reopen_worker_logs = [this] { asked.push_back("reopen the workers' logs"); };
     parts.reopen_logs = [this] { asked.push_back("reopen our logs"); };
     parts.status_document = [this] { return status; };
+    parts.events = [this](const EventsCommand& asked_for, auto told) {
+      asked.push_back("events after " + std::to_string(asked_for.after));
+      told(Result<std::string>(R"({"events":[],"last":0,"missed":0})"));
+    };
     parts.say = [this](const std::string& line) { said.push_back(line); };
     return parts;
   }

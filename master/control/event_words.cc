@@ -1,0 +1,190 @@
+#include "master/control/event_words.h"
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "master/control/text_table.h"
+namespace moult {
+namespace {
+using nlohmann::json;
+using Words = std::string (*)(const json& event);
+
+std::string megabytes(const json& value) {
+  if (!value.is_number()) return "-";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.0f MB", value.get<double>() / 1e6);
+  return text;
+}
+
+// A short wait to a tenth of a second, a long one as the tables have it.
+std::string lasted(const json& seconds) {
+  if (!seconds.is_number() || seconds.get<double>() >= 10) return duration(seconds);
+  char text[40];
+  std::snprintf(text, sizeof text, "%.1fs", seconds.get<double>());
+  return text;
+}
+
+std::string worker(const json& event) {
+  const json& slot = field(event, "slot");
+  const json& pid = field(event, "pid");
+  return (slot.is_number() ? "worker " + slot.dump() : "a spare worker") +
+         (pid.is_number() ? " (pid " + pid.dump() + ")" : "");
+}
+
+std::string known(const json& event, const char* before, const char* key) {
+  const std::string said = text(field(event, key));
+  return said == "-" ? "" : before + said;
+}
+
+std::string first_line(const json& event, const char* before, const char* key) {
+  const json& said = field(event, key);
+  if (!said.is_string() || said.get_ref<const std::string&>().empty()) return "";
+  std::string shown = said.get<std::string>();
+  shown.erase(shown.find_last_not_of(" \n") + 1);
+  const auto last = shown.rfind('\n');  // of a traceback the last line says what it was
+  return before + harmless(last == std::string::npos ? shown : shown.substr(last + 1));
+}
+
+std::string how_it_ended(const json& event) {
+  std::string said = known(event, ": killed by ", "signal") + known(event, ": exit ", "exit_status") +
+                     known(event, ": failed in ", "stage");
+  if (field(event, "oom_killed") == json(true)) said += ", out of memory";
+  return said + first_line(event, ": ", "cause");
+}
+
+std::string because(const json& event) {
+  const std::string reason = text(field(event, "reason"));
+  const std::string weighs = megabytes(field(event, "rss_bytes"));
+  if (reason == "limit") return "over its limit (" + weighs + " of " + megabytes(field(event, "limit_bytes")) + ")";
+  if (reason == "hard_limit")
+    return "over its hard limit (" + weighs + " of " + megabytes(field(event, "hard_limit_bytes")) + ")";
+  if (reason == "pressure")
+    return "memory ran short (" + megabytes(field(event, "headroom_bytes")) + " left, it freed " +
+           megabytes(field(event, "freed_bytes")) + ")";
+  if (reason == "max_requests") return "it had served its requests";
+  if (reason == "max_lifetime") return "it had lived its time";
+  if (reason == "operator") return "asked for";
+  return reason;
+}
+
+std::string waited(const json& event) {
+  std::string said;
+  const json& holds = field(event, "holds");
+  if (!holds.is_array()) return said;
+  for (const json& hold : holds) {
+    const json& seconds = field(hold, "seconds");
+    if (!seconds.is_number() || seconds.get<double>() < 0.1) continue;
+    said +=
+        (said.empty() ? "; it waited " : ", ") + lasted(seconds) + " for " + hold_in_words(text(field(hold, "reason")));
+  }
+  return said;
+}
+
+std::string drained(const json& event) {
+  const std::string outcome = text(field(event, "drain_outcome"));
+  const json& seconds = field(event, "drain_seconds");
+  const std::string took = lasted(seconds);
+  if (outcome == "deadline") return "; it left requests unanswered after " + took;
+  if (outcome == "killed") return "; it had to be killed after " + took;
+  const bool at_once = seconds.is_number() && seconds.get<double>() < 0.1;
+  return at_once ? "; it finished at once" : "; it finished in " + took;
+}
+
+std::string recycled(const json& event) {
+  const json& given = field(event, "handed_over");
+  std::string said = worker(event) + " was replaced: " + because(event) + " after " + text(field(event, "requests")) +
+                     " requests in " + lasted(field(event, "lifetime_seconds"));
+  if (field(event, "gated") == json(false)) said += ", ahead of the budget";
+  said += waited(event) + drained(event);
+  if (given.is_number_integer() && given > 0) said += ", " + given.dump() + " idle connections live on";
+  return said;
+}
+
+std::string hold_started(const json& event) {
+  const json& until = field(event, "until");
+  return worker(event) + " is to go and waits for " + hold_in_words(text(field(event, "reason"))) + ", " +
+         (until.is_string() ? "until " + text(until) : std::string("with no end known yet"));
+}
+
+std::string lifetimes(const json& event) {
+  return ": of the last " + text(field(event, "samples")) + " that went because of memory a tenth served " +
+         text(field(event, "requests_p10")) + " requests or fewer";
+}
+
+const std::vector<std::pair<std::string_view, Words>>& all_words() {
+  static const std::vector<std::pair<std::string_view, Words>> all{
+      {"master_started", [](const json& e) { return "moult" + known(e, " ", "version") + " starts"; }},
+      {"master_stopped",
+       [](const json& e) {
+         return "moult has stopped: exit " + text(field(e, "exit_status")) + " after " +
+                lasted(field(e, "uptime_seconds"));
+       }},
+      {"worker_ready", [](const json& e) { return worker(e) + " serves" + known(e, ", generation ", "generation"); }},
+      {"worker_exited",
+       [](const json& e) {
+         const bool crashed = field(e, "state") == json("serving");
+         return worker(e) + (crashed ? " crashed" : " is gone") + how_it_ended(e);
+       }},
+      {"boot_failed", [](const json& e) { return worker(e) + " did not get ready" + how_it_ended(e); }},
+      {"fork_server_gone", [](const json& e) { return "the fork server is gone" + how_it_ended(e); }},
+      {"reload_started", [](const json& e) { return "a reload begins" + known(e, ": generation ", "generation"); }},
+      {"reload_finished",
+       [](const json& e) {
+         return "the reload has ended: " + text(field(e, "outcome")) + first_line(e, ": ", "error");
+       }},
+      {"worker_recycled", recycled},
+      {"hold_started", hold_started},
+      {"hold_ended",
+       [](const json& e) {
+         return worker(e) + " no longer waits for " + hold_in_words(text(field(e, "reason"))) + ", after " +
+                lasted(field(e, "held_seconds"));
+       }},
+      {"gate_ungated",
+       [](const json& e) { return worker(e) + " is replaced ahead of the budget: " + text(field(e, "reason")); }},
+      {"alarm_firing", [](const json& e) { return "workers live too short" + lifetimes(e); }},
+      {"alarm_cleared", [](const json& e) { return "workers live long enough again" + lifetimes(e); }},
+      {"pressure_futile",
+       [](const json& e) {
+         return "replacing workers under memory pressure frees nothing: no more of it for " +
+                lasted(field(e, "for_seconds"));
+       }},
+      {"events_dropped", [](const json& e) { return text(field(e, "count")) + " events were lost"; }}};
+  return all;
+}
+}  // namespace
+
+std::string hold_in_words(const std::string& reason) {
+  if (reason == "second_reading") return "a second reading";
+  if (reason == "cooldown") return "the cooldown after the last replacement";
+  if (reason == "busy") return "a quiet moment";
+  if (reason == "turn_in_hand") return "another replacement to finish";
+  if (reason == "boot_failing") return "replacements to boot again";
+  if (reason == "no_tokens") return "the budget";
+  if (reason == "lease_held") return "its turn in the fleet";
+  if (reason == "below_minimum") return "enough healthy workers";
+  if (reason == "store_unreachable") return "the fleet's store";
+  if (reason == "nothing_to_free") return "memory that a replacement could free";
+  if (reason == "pressure_futile") return "replacements under pressure to help again";
+  return reason;
+}
+
+std::string event_sentence(const json& event) {
+  const std::string name = text(field(event, "event"));
+  for (const auto& [known_name, words] : all_words())
+    if (known_name == name) return words(event);
+  return name + ": " + harmless(event.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+std::string event_for_people(const json& event) { return text(field(event, "at")) + "  " + event_sentence(event); }
+
+const std::vector<std::string_view>& event_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const auto& each : all_words()) all.push_back(each.first);
+    return all;
+  }();
+  return names;
+}
+}  // namespace moult
