@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "master/report/instance_state.h"
+#include "master/report/status_page.h"
 namespace moult {
 namespace {
 AdminAnswer text(int status, const std::string& line) { return {status, "text/plain; charset=utf-8", line + "\n"}; }
@@ -46,15 +47,60 @@ AdminAnswer metrics(const AdminView& view) {
   return {200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(view.snapshot->metrics)};
 }
 
-AdminAnswer front_page(const AdminView& view) {
-  if (!view.snapshot) return text(200, "moult is starting");
-  const SupervisorDescription& pool = view.snapshot->pool;
-  const StatusFacts& facts = view.snapshot->facts;
-  return text(200, "moult " + facts.version + ", " + facts.name + ": " + std::string(name(instance_state(pool))) +
-                       ", " + std::to_string(serving_workers(pool)) + " of " + std::to_string(pool.wanted) +
-                       " workers serve. See /status.json and /metrics");
+AdminAnswer front_page() {
+  AdminAnswer page{200, "text/html; charset=utf-8", std::string(status_page)};
+  page.policy = status_page_policy();
+  return page;
+}
+
+AdminAnswer events() {
+  AdminAnswer all{200, "text/event-stream; charset=utf-8", ""};
+  all.extra_header = "X-Accel-Buffering: no";  // nginx would keep them until it has enough
+  all.kind = AdminBody::events;
+  return all;
+}
+
+// "127.0.0.1:9000", "[::1]", "localhost:9000".
+bool is_no_other_name(std::string_view host) {
+  host = host.substr(0, host.find(':', host.starts_with('[') ? host.find(']') : 0));
+  return host.empty() || host == "localhost" || host.starts_with('[') ||
+         host.find_first_not_of("0123456789.") == host.npos;
+}
+
+std::optional<AdminAnswer> not_for_this_caller(const AdminRequest& request, const AdminRules& rules) {
+  if (!rules.token.empty()) {
+    if (token_matches(request.authorization.value_or(""), rules.token)) return std::nullopt;
+    AdminAnswer refusal = text(401, "send the --admin-token: Authorization: Bearer TOKEN");
+    refusal.extra_header = "WWW-Authenticate: Bearer";
+    return refusal;
+  }
+  if (!is_no_other_name(request.host.value_or("")))
+    return text(403, "call this moult by its address, as in http://127.0.0.1, or set --admin-token");
+  const std::string_view site = request.fetch_site.value_or("none");
+  if (site == "none" || site == "same-origin") return std::nullopt;
+  return text(403, "this is not told to pages of other sites");
 }
 }  // namespace
+
+AdminAnswer too_busy(const std::string& why) {
+  AdminAnswer refusal = text(503, why);
+  refusal.extra_header = "Retry-After: 1";
+  return refusal;
+}
+
+std::string answer_head(const AdminAnswer& answer, std::string_view reason) {
+  std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " ";
+  head.append(reason);
+  head += "\r\nContent-Type: " + answer.content_type;
+  if (answer.kind == AdminBody::whole) head += "\r\nContent-Length: " + std::to_string(answer.body.size());
+  head +=
+      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY"
+      "\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin"
+      "\r\nCross-Origin-Opener-Policy: same-origin\r\nContent-Security-Policy: " +
+      answer.policy + "\r\nConnection: close\r\n";
+  if (!answer.extra_header.empty()) head += answer.extra_header + "\r\n";
+  return head + "\r\n";
+}
 
 bool token_matches(std::string_view authorization, std::string_view token) {
   constexpr std::string_view scheme = "bearer ";
@@ -71,6 +117,8 @@ bool token_matches(std::string_view authorization, std::string_view token) {
   return difference == 0;
 }
 
+bool is_for_health(std::string_view path) { return path == "/livez" || path == "/readyz" || path == "/healthz"; }
+
 AdminAnswer answer(const AdminRequest& request, const AdminRules& rules, const AdminView& view) {
   if (request.method != "GET" && request.method != "HEAD") {
     AdminAnswer refusal = text(405, "only GET and HEAD");
@@ -82,14 +130,11 @@ AdminAnswer answer(const AdminRequest& request, const AdminRules& rules, const A
   if (request.path == "/healthz") return healthz(view);
   if (rules.paths == AdminPaths::health_only && request.path == "/metrics") return metrics(view);
   if (rules.paths == AdminPaths::health_only) return text(404, "here are /livez /readyz /healthz /metrics");
-  if (!rules.token.empty() && !token_matches(request.authorization.value_or(""), rules.token)) {
-    AdminAnswer refusal = text(401, "send the --admin-token: Authorization: Bearer TOKEN");
-    refusal.extra_header = "WWW-Authenticate: Bearer";
-    return refusal;
-  }
+  if (request.path == "/") return front_page();
+  if (auto refusal = not_for_this_caller(request, rules)) return *refusal;
   if (request.path == "/status.json") return status(view);
   if (request.path == "/metrics") return metrics(view);
-  if (request.path == "/") return front_page(view);
-  return text(404, "here are / /status.json /metrics /livez /readyz /healthz");
+  if (request.path == "/events") return events();
+  return text(404, "here are / /events /status.json /metrics /livez /readyz /healthz");
 }
 }  // namespace moult

@@ -5,8 +5,13 @@
 //   /healthz      200 while that, or asleep: a front end may send requests
 //   /metrics      for Prometheus; on --admin with the token, on --health-bind for everybody
 //   /status.json  the status document         } not on --health-bind, and only with the token,
-//   /             one line for people         } if there is one
+//   /events       the same, as it changes     } if there is one
+//   /             the page that shows it: no secret in itself, it asks its reader for the token
 // The health paths tell strangers no more than one word of why.
+//
+// Where no token is asked for, a web page that somebody here has open could ask in his name. So what is not for
+// everybody is told only to who calls us by an address or as localhost (a name may be another's, DNS rebinding), and
+// not to pages of another site.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +25,7 @@ inline constexpr Duration loop_is_alive_for = std::chrono::seconds(10);
 struct AdminRequest {
   std::string_view method, path;
   std::optional<std::string_view> authorization;  // the header's value
+  std::optional<std::string_view> host = {}, fetch_site = {};
 };
 
 enum class AdminPaths { all, health_only };
@@ -28,10 +34,14 @@ struct AdminRules {
   std::string token;  // empty: none is asked for
 };
 
+// `events`: what follows has no end; the body is not looked at (status_events.h).
+enum class AdminBody { whole, events };
 struct AdminAnswer {
   int status;
   std::string content_type, body;
   std::string extra_header = {};  // a whole line without its end; empty: none
+  AdminBody kind = AdminBody::whole;
+  std::string policy = "default-src 'none'; frame-ancestors 'none'";  // Content-Security-Policy
 };
 
 struct AdminView {
@@ -39,7 +49,12 @@ struct AdminView {
   Duration since_loop_turned;  // age of the heartbeat
 };
 
+bool is_for_health(std::string_view path);
 AdminAnswer answer(const AdminRequest&, const AdminRules&, const AdminView&);
+AdminAnswer too_busy(const std::string& why);  // 503, and when to try again
+
+// Status line and headers, with the empty line that ends them. `reason`: of the status, "OK".
+std::string answer_head(const AdminAnswer&, std::string_view reason);
 
 // Takes as long for a wrong token as for the right one of that length.
 bool token_matches(std::string_view authorization, std::string_view token);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/unique_fd.h"
+#include "master/report/rate_bound.h"
 #include "master/report/signals_blocked.h"
 namespace moult {
 namespace {
@@ -29,15 +30,25 @@ union SocketAddress {
 
 // What civetweb's threads see.
 struct Visible {
-  AdminRules rules;
-  std::shared_ptr<const SnapshotBoard> board;
+  const AdminRules rules;
+  const std::shared_ptr<const SnapshotBoard> board;
+  StatusEvents events{board};
+  std::mutex mutex;  // of the bound
+  RateBound bound{.burst = request_burst, .per_second = requests_per_second};
+
+  bool too_many() {
+    const std::lock_guard lock(mutex);
+    return !bound.allows_one(std::chrono::steady_clock::now());
+  }
 };
 }  // namespace
 
 struct AdminServer::Shared {
+  Shared(AdminRules rules, std::shared_ptr<const SnapshotBoard> board, const SocketAddress& at)
+      : visible{std::move(rules), std::move(board)}, address(at) {}
   Visible visible;
-  mg_context* civetweb;
   SocketAddress address;
+  mg_context* civetweb = nullptr;
 };
 
 namespace {
@@ -46,27 +57,49 @@ std::string milliseconds(Duration duration) {
 }
 
 void send(mg_connection* connection, const AdminAnswer& answer, bool with_body) {
-  std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " " +
-                     mg_get_response_code_text(connection, answer.status) + "\r\nContent-Type: " + answer.content_type +
-                     "\r\nContent-Length: " + std::to_string(answer.body.size()) +
-                     "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff"
-                     "\r\nContent-Security-Policy: default-src 'none'\r\nConnection: close\r\n";
-  if (!answer.extra_header.empty()) head += answer.extra_header + "\r\n";
-  head += "\r\n";
-  if (with_body) head += answer.body;
-  mg_write(connection, head.data(), head.size());
+  std::string all = answer_head(answer, mg_get_response_code_text(connection, answer.status));
+  if (with_body) all += answer.body;
+  mg_write(connection, all.data(), all.size());
+}
+
+std::optional<std::string_view> header(const mg_connection* connection, const char* name) {
+  const char* value = mg_get_header(connection, name);
+  return value ? std::optional<std::string_view>(value) : std::nullopt;
+}
+
+AdminRequest request_of(const mg_connection* connection) {
+  const mg_request_info* info = mg_get_request_info(connection);
+  return {.method = info->request_method ? info->request_method : "",
+          .path = info->local_uri ? info->local_uri : "",
+          .authorization = header(connection, "Authorization"),
+          .host = header(connection, "Host"),
+          .fetch_site = header(connection, "Sec-Fetch-Site")};
+}
+
+void show_events(mg_connection* connection, const AdminAnswer& head, StatusEvents& events) {
+  const StatusEvents::Place place(events);
+  if (!place) return send(connection, too_busy(std::to_string(most_viewers) + " look already: try again"), true);
+  send(connection, head, false);
+  // civetweb gives up when the viewer takes nothing for client_patience.
+  events.tell([connection](std::string_view words) {
+    return mg_write(connection, words.data(), words.size()) == static_cast<int>(words.size());
+  });
 }
 
 // On a civetweb thread. A number from 200 on: answered, look no further.
 int handle(mg_connection* connection) {
-  const mg_request_info* info = mg_get_request_info(connection);
-  const auto& visible = *static_cast<const Visible*>(info->user_data);
-  AdminRequest request{info->request_method ? info->request_method : "", info->local_uri ? info->local_uri : "", {}};
-  if (const char* authorization = mg_get_header(connection, "Authorization")) request.authorization = authorization;
+  auto& visible = *static_cast<Visible*>(mg_get_request_info(connection)->user_data);
+  const AdminRequest request = request_of(connection);
+  const bool with_body = request.method != "HEAD";
+  if (!is_for_health(request.path) && visible.too_many()) {
+    send(connection, too_busy("too many ask: try again"), with_body);
+    return 503;
+  }
   const auto snapshot = visible.board->latest();
   const Duration since = std::chrono::steady_clock::now() - visible.board->loop_turned_at();
   const AdminAnswer said = answer(request, visible.rules, {snapshot.get(), since});
-  send(connection, said, request.method != "HEAD");
+  if (said.kind == AdminBody::events && with_body) show_events(connection, said, visible.events);
+  else send(connection, said, with_body);
   return said.status;
 }
 
@@ -135,9 +168,11 @@ struct MadeContext {
 };
 
 // Its threads get our mask. It ignores SIGPIPE for the whole process, as moult does (signals.h).
-MadeContext make_context(const std::string& listening, void* user_data) {
-  const std::string threads = std::to_string(admin_threads), request_bytes = std::to_string(request_bytes_most),
-                    patience = milliseconds(client_patience), waiting = std::to_string(waiting_connections_most);
+MadeContext make_context(const std::string& listening, Visible* user_data) {
+  const bool has_viewers = user_data->rules.paths == AdminPaths::all;
+  const std::string threads = std::to_string(admin_threads + (has_viewers ? most_viewers : 0)),
+                    request_bytes = std::to_string(request_bytes_most), patience = milliseconds(client_patience),
+                    waiting = std::to_string(waiting_connections_most);
   const char* options[] = {"listening_ports",
                            listening.c_str(),
                            "num_threads",
@@ -179,7 +214,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::start(const AdminServerOptions
                                                         std::shared_ptr<const SnapshotBoard> board) {
   auto address = parse_address(options);
   if (!address) return address.error();
-  auto shared = std::make_shared<Shared>(Shared{{options.rules, std::move(board)}, nullptr, *address});
+  auto shared = std::make_shared<Shared>(options.rules, std::move(board), *address);
   if (address->is_ipv6() && !mg_check_feature(MG_FEATURES_IPV6))  // as Debian builds it
     return Error{"cannot listen on " + address_text(*address) + " for " + options.flag +
                  ": this civetweb has no IPv6; use an IPv4 address"};
@@ -192,6 +227,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::start(const AdminServerOptions
 }
 
 AdminServer::~AdminServer() {
+  shared_->visible.events.end();
   std::promise<void> stopped;
   std::future<void> is_stopped = stopped.get_future();
   try {

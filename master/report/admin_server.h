@@ -4,7 +4,8 @@
 // admin_answer.h.
 //
 // Bounded: admin_threads threads, request_bytes_most a request, client_patience for one that is slow; a connection has
-// one answer. A connection that says nothing holds a thread for client_patience: whoever holds N of them makes others
+// one answer, and all together get requests_per_second of them (not the health paths, which cost nothing). A connection
+// that says nothing holds a thread for client_patience: whoever holds N of them makes others
 // wait for N / admin_threads times that. With 50 a health check is answered within a second. civetweb offers much more
 // (files, CGI, uploads); no request comes that far, since each is answered before civetweb looks at its path.
 #include <memory>
@@ -13,11 +14,14 @@
 #include "base/result.h"
 #include "master/report/admin_answer.h"
 #include "master/report/snapshot.h"
+#include "master/report/status_events.h"
 namespace moult {
-// Beside the one that accepts. Measured: 32 that have all answered cost 1.5 MB.
+// Beside the one that accepts and one for each viewer. Measured: 32 that have all answered cost 1.5 MB.
 inline constexpr unsigned admin_threads = 32;
 inline constexpr unsigned waiting_connections_most = 128;
 inline constexpr unsigned request_bytes_most = 8192;
+// Choices: a scraper asks some times a minute, a page at most once in two seconds.
+inline constexpr double requests_per_second = 100, request_burst = 200;
 inline constexpr Duration client_patience = std::chrono::milliseconds(500);
 // How long our exit waits for clients in the middle of an answer; then the threads die with the process.
 inline constexpr Duration admin_farewell = std::chrono::milliseconds(500);

@@ -4,6 +4,7 @@
 namespace moult {
 namespace {
 using ::testing::HasSubstr;
+using ::testing::Not;
 using namespace std::chrono_literals;
 
 Snapshot of(Mode mode, WorkerState state) {
@@ -54,12 +55,12 @@ TEST(AdminAnswer, HealthzIsContentAsleepToo) {
   EXPECT_EQ(get("/healthz", &quick).status, 503);
 }
 
-TEST(AdminAnswer, GivesTheStatusDocumentAndALineForPeople) {
+TEST(AdminAnswer, GivesTheStatusDocumentAndAPageForPeople) {
   const Snapshot serving = of(Mode::serve, WorkerState::serving);
   EXPECT_EQ(get("/status.json", &serving).content_type, "application/json");
   EXPECT_THAT(get("/status.json", &serving).body, HasSubstr("secret cause"));
-  EXPECT_EQ(get("/", &serving).body,
-            "moult 0.1.0, shop: serving, 1 of 1 workers serve. See /status.json and /metrics\n");
+  EXPECT_THAT(get("/", &serving).body, HasSubstr("<!doctype html>"));
+  EXPECT_EQ(get("/", nullptr).status, 200);
   EXPECT_EQ(get("/status.json", nullptr).status, 503);
   EXPECT_EQ(get("/metrics", nullptr).status, 503);
   EXPECT_EQ(get("/metrics", &serving).content_type, "text/plain; version=0.0.4; charset=utf-8");
@@ -83,6 +84,64 @@ TEST(AdminAnswer, AsksForTheTokenButNotForHealth) {
   EXPECT_EQ(get("/livez", &serving, rules).status, 200);
   EXPECT_EQ(answer({"GET", "/status.json", "Bearer s3cret"}, rules, {&serving, 0s}).status, 200);
   EXPECT_EQ(answer({"GET", "/status.json", "Bearer s3creT"}, rules, {&serving, 0s}).status, 401);
+}
+
+TEST(AdminAnswer, ThePageItselfIsNoSecretForItHasNone) {
+  const Snapshot serving = of(Mode::serve, WorkerState::serving);
+  const AdminAnswer page = get("/", &serving, {AdminPaths::all, "s3cret"});
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.body, Not(HasSubstr("shop")));
+  EXPECT_EQ(get("/events", &serving, {AdminPaths::all, "s3cret"}).status, 401);
+}
+
+TEST(AdminAnswer, ThePageAllowsItsOwnScriptAndStyleAlone) {
+  const AdminAnswer page = get("/", nullptr);
+  for (const char* part : {"default-src 'none'", "script-src 'sha256-", "style-src 'sha256-", "connect-src 'self'",
+                           "frame-ancestors 'none'"})
+    EXPECT_THAT(page.policy, HasSubstr(part));
+  for (const char* part : {"unsafe", "http:", "https:", "*"}) EXPECT_THAT(page.policy, Not(HasSubstr(part)));
+  for (const char* outside : {"http://", "https://", "src=", "@import", "url("})
+    EXPECT_THAT(page.body, Not(HasSubstr(outside)));
+  EXPECT_THAT(get("/livez", nullptr).policy, HasSubstr("default-src 'none'"));
+}
+
+TEST(AdminAnswer, ThePageHasWordsForEachReasonToWait) {
+  for (int why = 0; why <= static_cast<int>(HoldReason::store_unreachable); ++why)
+    EXPECT_THAT(get("/", nullptr).body, HasSubstr(std::string(name(static_cast<HoldReason>(why))) + ": \""));
+}
+
+TEST(AdminAnswer, EventsHaveNoEndAndNoLength) {
+  const Snapshot serving = of(Mode::serve, WorkerState::serving);
+  const AdminAnswer events = get("/events", &serving);
+  EXPECT_EQ(events.kind, AdminBody::events);
+  EXPECT_THAT(answer_head(events, "OK"), Not(HasSubstr("Content-Length")));
+  EXPECT_THAT(answer_head(get("/livez", nullptr), "OK"), HasSubstr("Content-Length: 3\r\n"));
+}
+
+TEST(AdminAnswer, WithoutATokenItIsToldUnderNoOtherName) {
+  const Snapshot serving = of(Mode::serve, WorkerState::serving);
+  const auto asked_as = [&](std::string_view host, const AdminRules& rules = {}) {
+    return answer({.method = "GET", .path = "/status.json", .authorization = "Bearer s3cret", .host = host}, rules,
+                  {&serving, 0s})
+        .status;
+  };
+  for (const char* own : {"127.0.0.1:9000", "127.0.0.1", "localhost:9000", "localhost", "[::1]:9000", "[::1]", ""})
+    EXPECT_EQ(asked_as(own), 200) << own;
+  for (const char* other : {"evil.example:9000", "127.0.0.1.evil.example", "localhost.evil.example", "1e.example"})
+    EXPECT_EQ(asked_as(other), 403) << other;
+  EXPECT_EQ(asked_as("moult.example", {AdminPaths::all, "s3cret"}), 200);
+}
+
+TEST(AdminAnswer, WithoutATokenPagesOfOtherSitesAreToldNothing) {
+  const Snapshot serving = of(Mode::serve, WorkerState::serving);
+  const auto asked_by = [&](const char* path, const char* site) {
+    return answer({.method = "GET", .path = path, .host = "127.0.0.1", .fetch_site = site}, {}, {&serving, 0s}).status;
+  };
+  EXPECT_EQ(asked_by("/events", "same-origin"), 200);
+  EXPECT_EQ(asked_by("/status.json", "none"), 200);
+  for (const char* path : {"/events", "/status.json", "/metrics"}) EXPECT_EQ(asked_by(path, "cross-site"), 403) << path;
+  EXPECT_EQ(asked_by("/", "cross-site"), 200);  // a link to it
+  EXPECT_EQ(asked_by("/livez", "cross-site"), 200);
 }
 
 TEST(AdminAnswer, OnlyLooksNeverActs) {

@@ -28,6 +28,22 @@ class Client {
   }
   bool connected() const { return connected_; }
   void send(const std::string& text) { (void)::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL); }
+  // What came when so many of `what` are in it, or the server closed.
+  std::string receive_until(const std::string& what, std::size_t times) {
+    std::string text;
+    char part[4096];
+    const auto seen = [&] {
+      std::size_t found = 0;
+      for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++found;
+      return found;
+    };
+    while (seen() < times) {
+      const ssize_t size = ::recv(fd_.get(), part, sizeof part, 0);
+      if (size <= 0) break;
+      text.append(part, static_cast<std::size_t>(size));
+    }
+    return text;
+  }
   // Until the server closes; `timed_out` if it does not.
   std::string receive() {
     std::string text;
@@ -62,6 +78,11 @@ class AdminServerTest : public ::testing::Test {
     client.send(request);
     return client.receive();
   }
+  void hang_up_one_that_stops() {
+    Snapshot stopping = *board->latest();
+    stopping.pool.mode = Mode::delay;
+    board->hang_up(std::make_shared<const Snapshot>(stopping), std::chrono::steady_clock::now());
+  }
   const std::shared_ptr<SnapshotBoard> board = std::make_shared<SnapshotBoard>();
 };
 
@@ -77,11 +98,10 @@ TEST_F(AdminServerTest, AnswersWithSensibleHeaders) {
 
 TEST_F(AdminServerTest, ShowsTheNewestSnapshot) {
   const auto server = start();
-  EXPECT_THAT(ask(*server, "GET /status.json HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("\"state\":\"serving\""));
-  Snapshot stopping = *board->latest();
-  stopping.pool.mode = Mode::delay;
-  board->hang_up(std::make_shared<const Snapshot>(stopping), std::chrono::steady_clock::now());
-  EXPECT_THAT(ask(*server, "GET /status.json HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("\"state\":\"stopping\""));
+  EXPECT_THAT(ask(*server, "GET /status.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"), HasSubstr("\"state\":\"serving\""));
+  hang_up_one_that_stops();
+  EXPECT_THAT(ask(*server, "GET /status.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"),
+              HasSubstr("\"state\":\"stopping\""));
 }
 
 TEST_F(AdminServerTest, SaysNotAliveWhenTheLoopStoppedTurning) {
@@ -104,18 +124,84 @@ TEST_F(AdminServerTest, GivesHeadNoBodyAndRefusesOtherMethods) {
 TEST_F(AdminServerTest, WantsTheTokenForTheStatusOnly) {
   const auto server = start({AdminPaths::all, "s3cret"});
   const std::string refused =
-      ask(*server, "GET /status.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong1\r\n\r\n");
+      ask(*server, "GET /status.json HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer wrong1\r\n\r\n");
   EXPECT_THAT(refused, StartsWith("HTTP/1.1 401 "));
   EXPECT_THAT(refused, HasSubstr("WWW-Authenticate: Bearer"));
-  EXPECT_THAT(ask(*server, "GET /status.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer s3cret\r\n\r\n"),
+  EXPECT_THAT(ask(*server, "GET /status.json HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer s3cret\r\n\r\n"),
               StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(ask(*server, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(AdminServerTest, TellsAViewerEachPictureAsItComes) {
+  const auto server = start();
+  Client viewer(server->port());
+  viewer.send("GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  const std::string first = viewer.receive_until("\n\n", 1);
+  EXPECT_THAT(first, HasSubstr("Content-Type: text/event-stream"));
+  EXPECT_THAT(first, HasSubstr("event: status\ndata: {"));
+  hang_up_one_that_stops();
+  EXPECT_THAT(viewer.receive_until("\n\n", 1), HasSubstr("\"state\":\"stopping\""));
+}
+
+TEST_F(AdminServerTest, TellsAViewerThatTheLoopStandsStill) {
+  board->hang_up(board->latest(), std::chrono::steady_clock::now() - 1min);
+  const auto server = start();
+  Client viewer(server->port());
+  viewer.send("GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  EXPECT_THAT(viewer.receive_until("\n\n", 2), HasSubstr("event: still\ndata: {\"seconds\":6"));
+}
+
+TEST_F(AdminServerTest, HasABoundOnViewersAndRoomAgainWhenOneLeaves) {
+  const auto server = start();
+  std::vector<std::unique_ptr<Client>> viewers;
+  const auto look = [&] {
+    auto viewer = std::make_unique<Client>(server->port());
+    viewer->send("GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    const std::string said = viewer->receive_until("\n\n", 1);
+    if (said.starts_with("HTTP/1.1 200 ")) viewers.push_back(std::move(viewer));
+    return said;
+  };
+  for (unsigned i = 0; i < most_viewers; ++i) ASSERT_THAT(look(), StartsWith("HTTP/1.1 200 "));
+  const std::string refused = look();
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(refused, HasSubstr("\r\nRetry-After: 1\r\n"));
+  EXPECT_THAT(ask(*server, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
+  viewers.pop_back();
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  std::string said;
+  do {
+    hang_up_one_that_stops();  // who has left is noticed when there is something to tell
+    said = look();
+  } while (!said.starts_with("HTTP/1.1 200 ") && std::chrono::steady_clock::now() < end);
+  EXPECT_THAT(said, StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(AdminServerTest, EndsSoonWhileViewersLook) {
+  auto server = start();
+  Client viewer(server->port());
+  viewer.send("GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  EXPECT_THAT(viewer.receive_until("\n\n", 1), HasSubstr("event: status"));
+  const auto begin = std::chrono::steady_clock::now();
+  server.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1500ms);
+  EXPECT_EQ(viewer.receive(), "");
+}
+
+TEST_F(AdminServerTest, AnswersSoManyAtATimeAndThenOnlyForHealth) {
+  const auto server = start();
+  bool refused = false;
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (!refused && std::chrono::steady_clock::now() < end)
+    refused = ask(*server, "GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").starts_with("HTTP/1.1 503 ");
+  EXPECT_TRUE(refused);
+  EXPECT_THAT(ask(*server, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
 }
 
 TEST_F(AdminServerTest, NeverServesFiles) {
   const auto server = start();
   for (const char* path : {"/etc/passwd", "/../../etc/passwd", "/%2e%2e/etc/passwd", "/admin_server.h"})
-    EXPECT_THAT(ask(*server, "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n\r\n"), StartsWith("HTTP/1.1 404 "))
+    EXPECT_THAT(ask(*server, "GET " + std::string(path) + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"),
+                StartsWith("HTTP/1.1 404 "))
         << path;
 }
 

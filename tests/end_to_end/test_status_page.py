@@ -1,0 +1,184 @@
+"""The status page in a real browser: what it shows as it happens, on a desk and on a phone, by day and by night."""
+import re
+from typing import List
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from browser import DESKTOP, PHONE, browser, chromium  # noqa: F401
+from harness import fetch, start_request
+from recycling import LIMIT, OVER_LIMIT, Run
+from test_fleet import EAGER, store  # noqa: F401
+
+LOOKS = [("desktop", DESKTOP, "light"), ("desktop-dark", DESKTOP, "dark"), ("phone", PHONE, "light"),
+         ("phone-dark", PHONE, "dark")]
+TOKEN = "0123456789abcdef-token"
+
+
+@pytest.fixture
+def admin_port(free_port) -> int:
+    return free_port()
+
+
+def admin(port: int) -> List[str]:
+    return ["--admin", f"127.0.0.1:{port}"]
+
+
+def assert_fit_to_look_at(browser, name: str) -> None:
+    """In each way of looking, with a picture of each; nothing serious, nothing that has to be pushed sideways."""
+    for look, screen, scheme in LOOKS:
+        browser.show_as(screen, scheme)
+        assert browser.serious_findings() == []
+        assert browser.script("return document.documentElement.scrollWidth <= window.innerWidth"), look
+        browser.picture(f"{name}-{look}")
+    assert browser.complaints() == []
+
+
+def one_held_and_one_retiring(start, scratch, port: int, browser) -> Run:
+    """Of three workers the first is over its limit and waits for the budget, which its forerunner has spent; the last
+    is retiring, and finishes a request. The browser looks on from before, for that does not last."""
+    run = Run(start, scratch, *LIMIT, "-n", "shop", "-w", "3", "--recycle-rate", "1/h", "--recycle-burst", "1",
+              *admin(port))
+    run.serve(3)
+    run.grow(run.pid_of(0), OVER_LIMIT)
+    run.recycled(1)
+    run.serve(3)
+    run.grow(run.pid_of(0), OVER_LIMIT)
+    run.wait_events("hold_started", reason="no_tokens")
+    browser.open(port)
+    browser.wait_text("no_tokens", "#holds")
+    run.slow = []
+
+    def last_is_busy() -> bool:
+        if any(worker["slot"] == 2 and worker["in_flight"] for worker in run.moult.workers()):
+            return True
+        if len(run.slow) < 40:
+            run.slow.append(start_request(run.moult.address, "/slow?seconds=25"))
+        return False
+    run.moult.wait_for(last_is_busy, "a request is with the last worker")
+    run.moult.client("scale", "2")
+    run.moult.wait_for(lambda: run.moult.workers("retiring"), "the last worker retires")
+    return run
+
+
+def test_each_hold_is_there_with_its_reason_and_its_end(start, scratch, admin_port, browser):
+    run = one_held_and_one_retiring(start, scratch, admin_port, browser)
+    browser.wait_text("retiring", "#workers")
+    shown = browser.wait_text("no_tokens", "#holds")
+    held = [worker for worker in run.moult.status()["workers"] if worker["hold"]]
+    assert [worker["hold"] for worker in held] == ["no_tokens"]
+    assert "Worker 0 is over its limit and waits for the budget" in shown
+    end = re.search(r"until \d\d:\d\d:\d\d, in (\d+) min", shown)
+    assert end and abs(int(end.group(1)) - held[0]["hold_ends_in_seconds"] / 60) < 2
+    workers = browser.text("#workers")
+    assert "limit 120 MB" in workers and "hard limit 156 MB" in workers and "baseline" in workers
+    assert re.search(r"\+1\d\d MB in ", workers)
+    assert "Worker 0" in browser.text("#recycles") and "over its limit" in browser.text("#recycles")
+    assert "0 of 1 replacements" in browser.text().replace("\n", " ")
+    assert_fit_to_look_at(browser, "held-and-retiring")
+    for client in run.slow:
+        client.close()
+
+
+def test_what_happens_is_shown_without_asking_again(start, admin_port, browser):
+    moult = start("-w", "2", *admin(admin_port), "hello:app")
+    moult.wait_serving(2)
+    browser.open(admin_port)
+    browser.wait_text("2 of 2 serve")
+    moult.client("scale", "3")
+    browser.wait_text("3 of 3 serve")
+    assert str(moult.worker_pids()[0]) in browser.text("#workers")
+    assert browser.script("return performance.getEntriesByType('resource').map((each) => each.name)"
+                          ".filter((name) => !name.startsWith(location.origin) && !name.startsWith('data:'))") == []
+    assert browser.complaints() == []
+
+
+def test_when_the_store_is_away_the_page_says_so(start, scratch, store, admin_port, browser):
+    redis = store()
+    run = Run(start, scratch, *LIMIT, "--fleet", redis.url, "--fleet-name", "shop", "-w", "2", *admin(admin_port),
+              settings=EAGER)
+    run.serve(2)
+    browser.open(admin_port)
+    browser.wait_text("shared in the fleet shop", "#gate-said")
+    redis.kill()
+    said = browser.wait_text("Serving is not touched", "#store")
+    assert "store is away" in said
+    run.grow(run.pid_of(0), OVER_LIMIT)
+    browser.wait_text("store_unreachable", "#holds")
+    assert_fit_to_look_at(browser, "store-down")
+
+
+def test_with_a_token_the_page_asks_for_it_and_keeps_it_for_this_tab(start, admin_port, browser):
+    moult = start(*admin(admin_port), "hello:app", env={"MOULT_ADMIN_TOKEN": TOKEN})
+    moult.wait_serving(1)
+    browser.open(admin_port)
+    browser.wait_text("asks for its token", "#ask")
+    assert_fit_to_look_at_but_for_the_refusal(browser)
+    for typed, told in (("not this one", "this is not the token"), (TOKEN, "1 of 1 serve")):
+        field = browser.driver.find_element(By.ID, "token")
+        field.send_keys(typed, Keys.ENTER)
+        browser.wait_text(told)
+    browser.driver.refresh()
+    browser.wait_text("1 of 1 serve")
+    assert TOKEN not in browser.driver.current_url
+    browser.script("sessionStorage.clear()")
+
+
+def assert_fit_to_look_at_but_for_the_refusal(browser) -> None:
+    complaints = browser.complaints()
+    assert all("401" in each for each in complaints), complaints
+    assert_fit_to_look_at(browser, "token")
+
+
+def test_a_moult_that_comes_back_is_followed_again(start, admin_port, browser):
+    first = start("-n", "first", *admin(admin_port), "hello:app")
+    first.wait_serving(1)
+    browser.open(admin_port)
+    browser.wait_text("first", "#name")
+    first.stop()
+    browser.wait_text("no connection", "#live")
+    second = start("-n", "second", *admin(admin_port), "hello:app", name="second")
+    second.wait_serving(1)
+    browser.wait_text("second", "#name")
+    browser.wait_text("live", "#live")
+
+
+def test_the_keyboard_goes_past_the_head_to_the_workers(start, admin_port, browser):
+    moult = start(*admin(admin_port), "hello:app")
+    moult.wait_serving(1)
+    browser.open(admin_port)
+    browser.wait_text("1 of 1 serve")
+    body = browser.driver.find_element(By.TAG_NAME, "body")
+    body.send_keys(Keys.TAB)
+    assert browser.script("return document.activeElement.textContent") == "To the workers"
+    browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    assert browser.script("return document.activeElement.id") == "workers-title"
+
+
+def test_an_app_cannot_write_into_the_page(start, scratch, write_app, admin_port, browser):
+    folder = write_app("")
+    (folder / "app.py").write_text("async def app(scope, receive, send):\n    assert scope['type'] == 'lifespan'\n"
+                                   "    await receive()\n    await send({'type': 'lifespan.startup.complete'})\n"
+                                   "    await receive()\n")
+    moult = start(*admin(admin_port), "app:app", chdir=folder)
+    moult.wait_serving(1)
+    (folder / "app.py").write_text("raise RuntimeError('<b id=planted>bold</b>')\n")
+    moult.client("reload", "--wait")
+    browser.open(admin_port)
+    browser.wait_text("<b id=planted>bold</b>", "#trouble")
+    assert browser.driver.find_elements(By.ID, "planted") == []
+    assert_fit_to_look_at(browser, "trouble")
+
+
+def test_the_page_and_what_it_follows_have_the_headers_of_a_page_that_trusts_nobody(start, admin_port):
+    moult = start(*admin(admin_port), "hello:app")
+    moult.wait_serving(1)
+    for path in ("/", "/status.json", "/metrics", "/livez", "/nothing"):
+        headers = fetch(admin_port, path).headers
+        assert "default-src 'none'" in headers["Content-Security-Policy"], path
+        assert headers["X-Content-Type-Options"] == "nosniff" and headers["X-Frame-Options"] == "DENY", path
+        assert headers["Referrer-Policy"] == "no-referrer" and headers["Cache-Control"] == "no-store", path
+    page = fetch(admin_port, "/")
+    assert not re.search(r"(?:https?:)?//[a-z]", re.sub(r"(?m)^\s*//.*|\s// .*", "", page.text))
+    assert fetch(admin_port, "/status.json", headers={"Host": "elsewhere.example"}).status == 403
