@@ -73,7 +73,7 @@ prometheus::MetricFamily refusals(const GateDescription& gate) {
 
 void add_parking(std::vector<prometheus::MetricFamily>& all, const ParkingDescription& parking) {
   const ParkingCounts& counts = parking.counts;
-  all.push_back(gauge("moult_connections_parked", "Client connections that no worker has, between two workers.",
+  all.push_back(gauge("moult_connections_held", "Client connections that no worker has, between two workers.",
                       static_cast<double>(parking.held)));
   all.push_back(gauge("moult_connections_calling", "Parked connections whose clients wait for a worker.",
                       static_cast<double>(parking.callers)));
@@ -134,6 +134,9 @@ Metrics::Metrics(const std::string& version)
   for (const Cause cause : {Cause::limit, Cause::hard_limit, Cause::pressure, Cause::max_requests, Cause::max_lifetime,
                             Cause::operator_request})
     recycles_.Add({{"reason", name(cause)}});
+  for (const char* how : {"exit", "signal", "stopped", "killed"}) exits_.Add({{"how", how}});
+  for (int why = 0; why <= static_cast<int>(HoldReason::store_unreachable); ++why)  // it is the last
+    holds_.Add({{"reason", name(static_cast<HoldReason>(why))}});
 }
 
 void Metrics::worker_gone(const Worker& worker, const Exit& exit) {

@@ -126,7 +126,7 @@ def test_a_recycle_and_the_metrics_count_what_was_handed_over(serve, scratch, fr
         client.request("GET", "/metrics")
         return client.getresponse().read().decode().splitlines()
     for line in ("moult_connections_parked_total 3", "moult_connections_handed_over_total 1",
-                 "moult_connections_parked 1", 'moult_connections_parked_closed_total{why="client"} 1'):
+                 "moult_connections_held 1", 'moult_connections_parked_closed_total{why="client"} 1'):
         wait_until(lambda: line in metrics(), line, 10)
 
 
