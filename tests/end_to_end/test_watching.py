@@ -24,7 +24,9 @@ class Following:
         ours, theirs = pty.openpty() if terminal else os.pipe()
         if terminal:
             fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))  # rows, columns
-        self.process = subprocess.Popen([BINARY, arguments[0], "--control", moult.control, *arguments[1:]],
+        # Whoever runs the tests in the background of a shell script ignores SIGINT, and so would all that they start.
+        self.process = subprocess.Popen(["env", "--default-signal=INT", BINARY, arguments[0], "--control",
+                                         moult.control, *arguments[1:]],
                                         stdout=theirs, stderr=subprocess.PIPE, env=moult.environment)
         os.close(theirs)
         self.text = ""
