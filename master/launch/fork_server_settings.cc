@@ -36,6 +36,7 @@ WrittenSettings write_settings(const ForkServerSettings& settings, pid_t master,
     internal = next_fd;
   }
   const json all{{"version", contract_version},
+                 {"release", MOULT_RELEASE},
                  {"master_pid", master},
                  {"app", settings.app},
                  {"preload", settings.preload},

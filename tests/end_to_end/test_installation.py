@@ -35,6 +35,19 @@ def test_the_installed_copy_serves_from_another_directory(prefix, start):
     assert moult.stop() == 0
 
 
+def test_an_installation_of_another_release_over_a_running_moult_is_not_mixed_with_it(prefix, start):
+    moult = start("-w", "2", "hello:app")
+    moult.wait_serving(2)
+    before = {worker["pid"] for worker in moult.workers()}
+    contract = prefix / "share/moult/python/moult/contract.py"
+    contract.write_text(contract.read_text().replace('RELEASE = "', 'RELEASE = "1'))
+    reload = moult.client("reload", "--wait")
+    assert reload.returncode == 1
+    assert "another release was installed over the one that runs. Restart moult" in reload.stderr
+    assert {worker["pid"] for worker in moult.workers()} == before and moult.fetch().status == 200
+    assert moult.stop() == 0
+
+
 def test_the_installed_doctor_is_found(prefix):
     incident = Path(__file__).resolve().parents[1] / "fixtures/incident-events.jsonl"
     read = subprocess.run([prefix / "bin/moult", "doctor", incident], capture_output=True, text=True, cwd="/")

@@ -164,10 +164,11 @@ class Master:
             listeners.append({"fd": public.fileno(), "address": "unix:" + self.unix_path, "family": "unix"})
             self.sockets.append(public)
         everything = dict(
-            version=1, master_pid=os.getpid(), app=app, preload="on", post_fork=None, worker_class="auto",
-            server_options={}, listeners=listeners, internal_fd=self.internal.fileno(), keep_alive_seconds=75.0,
-            graceful_timeout_seconds=10.0, timeout_seconds=30.0, backlog=128, threads=None, log_level="info",
-            access_logfile=None, forwarded_allow_ips=None, root_path=None, certfile=None, keyfile=None)
+            version=1, release=contract.RELEASE, master_pid=os.getpid(), app=app, preload="on", post_fork=None,
+            worker_class="auto", server_options={}, listeners=listeners, internal_fd=self.internal.fileno(),
+            keep_alive_seconds=75.0, graceful_timeout_seconds=10.0, timeout_seconds=30.0, backlog=128, threads=None,
+            log_level="info", access_logfile=None, forwarded_allow_ips=None, root_path=None, certfile=None,
+            keyfile=None)
         everything.update(settings)
         memory = os.memfd_create("settings")
         os.write(memory, json.dumps(everything).encode())

@@ -91,7 +91,12 @@ def test_settings_of_another_version_are_refused():
     with pytest.raises(contract.ContractError, match="version 2"):
         settings.understand({"version": 2})
     with pytest.raises(contract.ContractError, match="master_pid"):
-        settings.understand({"version": 1})
+        settings.understand({"version": 1, "release": contract.RELEASE})
+
+
+def test_settings_of_another_release_are_refused_by_name():
+    with pytest.raises(contract.ContractError, match=r"the master is moult 9\.0\.0.*Restart moult"):
+        settings.understand({"version": 1, "release": "9.0.0"})
 
 
 def test_the_channel_passes_messages_and_descriptors_and_notices_its_end():

@@ -8,6 +8,7 @@ import re
 from typing import Dict, Iterable, List, Tuple
 
 CONTRACT_VERSION = 1
+RELEASE = "0.1.0"  # of moult; a master takes a Python part of its own release alone
 
 MAX_MESSAGE_BYTES = 64 * 1024
 MAX_MESSAGE_LINES = 64

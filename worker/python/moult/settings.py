@@ -3,7 +3,7 @@ import json
 import os
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from .contract import CONTRACT_VERSION, ContractError
+from .contract import CONTRACT_VERSION, RELEASE, ContractError
 
 
 class Listener(NamedTuple):
@@ -49,6 +49,9 @@ def understand(given: Dict[str, Any]) -> Settings:
     if given.get("version") != CONTRACT_VERSION:
         raise ContractError("the settings have version %r; this fork server knows version %d alone"
                             % (given.get("version"), CONTRACT_VERSION))
+    if given.get("release") != RELEASE:
+        raise ContractError("the master is moult %s, its Python part is of moult %s: another release was installed "
+                            "over the one that runs. Restart moult" % (given.get("release"), RELEASE))
     missing = [name for name in Settings._fields if name not in given]
     if missing:
         raise ContractError("the settings lack %s" % ", ".join(missing))
