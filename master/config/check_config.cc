@@ -1,5 +1,6 @@
 #include "master/config/check_config.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -102,6 +103,15 @@ Result<void> check_written_files(const Config& config, const Settings& settings)
   return {};
 }
 
+// Whether another moult answers there is found at the start.
+Result<void> check_control(const Config& config, const Settings& settings) {
+  const std::string& path = config.control.path;
+  struct stat seen {};
+  if (::lstat(path.c_str(), &seen) != 0 || S_ISSOCK(seen.st_mode)) return {};
+  return Error{origin_of(settings, "control") + ": " + path +
+               " is there and is no socket: remove it, or choose another"};
+}
+
 Result<void> check_fleet(const Config& config, const Settings& settings) {
   const auto& fleet = config.fleet;
   if (!fleet.store) return {};
@@ -130,6 +140,7 @@ Result<void> check_config(const Config& config, const Settings& settings) {
   if (const auto checked = check_admin(config, settings); !checked) return checked;
   if (const auto checked = check_tls(config, settings); !checked) return checked;
   if (const auto checked = check_written_files(config, settings); !checked) return checked;
+  if (const auto checked = check_control(config, settings); !checked) return checked;
   return check_fleet(config, settings);
 }
 

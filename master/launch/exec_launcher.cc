@@ -85,7 +85,7 @@ std::unique_ptr<WorkerLink> ExecLauncher::launch(const Spawn& spawn, const LinkE
 std::optional<Exit> ExecLauncher::start(const Spawn& worker, NotifyLink& link) {
   const auto booting = std::ranges::count_if(
       links_, [&](const auto& each) { return each.first != worker.id && !each.second->is_ready(); });
-  if (!room_for_a_launch(static_cast<std::size_t>(booting))) return launch_failure("open files", EMFILE);
+  if (!room_for_a_launch(static_cast<std::size_t>(booting))) return no_descriptors_for_a_launch();
   SpawnRequest request = request_for(options_, notify_->address());
   WorkerOutput output;
   if (options_.child.output == OutputRoute::prefixed) {

@@ -112,7 +112,7 @@ std::optional<Exit> ForkServers::start(const Spawn& spawn, ChannelLink& link) {
   std::size_t promised = 0;
   for (const auto& [id, each] : launched_)
     if (id != spawn.id) promised += (each.link->pid() == 0) + !each.link->is_ready();
-  if (!room_for_a_launch(promised)) return launch_failure("open files", EMFILE);
+  if (!room_for_a_launch(promised)) return no_descriptors_for_a_launch();
   auto pair = Channel::pair();
   if (!pair) return launch_failure("socketpair", pair.error().code);
   auto board = ScoreboardMemory::create();

@@ -1,5 +1,6 @@
 #pragma once
 // An Exit for a process that never came to be: which of moult's own calls failed, and why.
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -11,5 +12,10 @@ inline Exit launch_failure(std::string stage, int error, std::string cause = {})
   exit.error = error;
   exit.cause = std::move(cause);
   return exit;
+}
+
+// Before a launch: it would leave the master without a descriptor for anything else.
+inline Exit no_descriptors_for_a_launch() {
+  return launch_failure("open files", EMFILE, "raise the limit (ulimit -n, LimitNOFILE=), or want fewer workers");
 }
 }  // namespace moult

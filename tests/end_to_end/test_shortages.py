@@ -49,7 +49,7 @@ def test_64_descriptors_and_many_workers_are_no_crash(start):
 def test_more_workers_than_descriptors_allow_start_as_far_as_they_go_and_with_fewer_it_reloads(start, write_app):
     moult = start("-w", "20", "app:app", chdir=write_app(version("old")), preexec_fn=few_descriptors)
     moult.wait_for(lambda: len(moult.workers("serving")) >= 3, "some serve")
-    assert "Too many open files" in moult.status()["boot_error"]
+    assert "Too many open files: raise the limit (ulimit -n" in moult.status()["boot_error"]
     assert moult.client("scale", "2").returncode == 0
     moult.wait_serving(2)
     write_app(version("new"))

@@ -270,6 +270,12 @@ TEST(ReadConfig, LooksWhetherTheFilesThatAreWrittenCanBe) {
   EXPECT_EQ(refusal({"a:b", "--user", "1", "--group", "1", "--access-logfile", gone}), "(accepted)") << "it is theirs";
 }
 
+TEST(ReadConfig, TheControlSocketTakesNobodysPlace) {
+  const Scratch scratch;
+  EXPECT_EQ(refusal({"a:b", "--control", scratch.path()}),
+            "--control: " + scratch.path() + " is there and is no socket: remove it, or choose another");
+}
+
 TEST(ReadConfig, TakesAnEmptyListOfProxiesForNobodyAndAnEmptyRootPathForNone) {
   const auto server = config({"a:b", "--forwarded-allow-ips", "", "--root-path="}).server;
   EXPECT_EQ(server.forwarded_allow_ips, "");
