@@ -1,17 +1,33 @@
 """gthread, with TLS and without: no client and no thread of the app keeps a worker past its deadline or from others."""
 import time
+from pathlib import Path
 
 import pytest
 from http_client import Connection
 from master import Master, say, until
 from parking import Parking
 
+APPS = Path(__file__).parent / "apps"
 HALF_A_HEAD = b"GET / HTTP/1.1\r\nHo"
 READING_APP = """
 def app(environ, start_response):
     print("asked", flush=True)
     print("read %d" % len(environ["wsgi.input"].read()), flush=True)
     return []
+"""
+SLOW_HEAD_APP = """
+import os, time
+import gunicorn.util
+from plain_wsgi import app
+write, written = gunicorn.util.write, []
+def write_and_wait(sock, head, chunked=False):
+    write(sock, head, chunked)
+    if not written:
+        written.append(head)
+        print("the head has left", flush=True)
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+gunicorn.util.write = write_and_wait
 """
 BUSY_APP = """
 import atexit, threading, time
@@ -107,6 +123,23 @@ def test_at_the_deadline_only_what_was_not_given_to_the_master_is_shut():
             parking.park_unanswered()
             assert given.get("/").text() == "hello from %d" % successor.pid
         successor.kill()
+
+
+def test_an_answer_whose_head_has_left_when_a_stop_is_announced_does_not_end_its_connection_untold(tmp_path):
+    (tmp_path / "slow_head.py").write_text(SLOW_HEAD_APP)
+    (tmp_path / "plain_wsgi.py").write_text((APPS / "plain_wsgi.py").read_text())
+    with Master("slow_head:app", worker_class="gthread", threads=4, directory=str(tmp_path)) as server:
+        server.loaded()
+        worker = server.worker()
+        with Connection(server.port) as client, Connection(server.port) as another:
+            client.send("/")
+            until(lambda: "the head has left" in server.log(), "it is being answered")
+            say(worker.channel, ("ANNOUNCE_CLOSE", 1))
+            until(lambda: another.get("/").headers["connection"] == "close", "the worker has heard it")
+            (tmp_path / "go").touch()
+            assert client.answer().headers["connection"] == "keep-alive"
+            assert client.get("/").headers["connection"] == "close" and client.is_closed()
+        worker.kill()
 
 
 def test_clients_that_do_not_close_after_a_close_hold_up_nobody(server, worker, tls):

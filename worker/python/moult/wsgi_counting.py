@@ -3,7 +3,7 @@ import concurrent.futures.thread  # noqa: F401  (and this: what each worker woul
 import encodings.idna  # noqa: F401
 import threading
 from ssl import SSLError
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, Optional, Set
 
 from gunicorn.http.errors import ParseException
 
@@ -17,11 +17,12 @@ _here = threading.local()  # .request: what the thread is answering
 
 
 class Request:
-    __slots__ = ("ledger", "is_call", "response")
+    __slots__ = ("ledger", "is_call", "worker", "response")
 
-    def __init__(self, counted: ledger.Ledger, is_call: bool) -> None:
+    def __init__(self, counted: ledger.Ledger, is_call: bool, worker: Worker) -> None:
         self.ledger = counted
         self.is_call = is_call
+        self.worker = worker
         self.response: Optional[Any] = None  # gunicorn's, as soon as the app is called
 
 
@@ -45,6 +46,7 @@ class WatchedApp:
         if request is not None and hasattr(response, "force_close"):
             request.response = response
             _watch_first_bytes(response, request)
+            _end_with_the_worker(response, request)
         return self._app(environ, start_response)
 
     def _mount(self, environ: Dict[str, Any]) -> None:
@@ -71,6 +73,19 @@ def _watch_first_bytes(response: Any, request: Request) -> None:
     response.write, response.sendfile = first_write, first_sendfile
 
 
+def _end_with_the_worker(response: Any, request: Request) -> None:
+    """An answer says `Connection: close` if its connection is to end here. Decided by the thread that writes its head,
+    as it does: a moment later the client has been told otherwise, and may be asking again."""
+    default_headers, worker = response.default_headers, request.worker
+
+    def headers_by_now() -> Any:
+        if worker.announces_close or (worker.is_retiring and (request.is_call or not worker.hands_over)):
+            response.force_close()
+        return default_headers()
+
+    response.default_headers = headers_by_now
+
+
 class _WithoutTls:
     """gunicorn's configuration for the internal door, where nobody speaks TLS."""
     is_ssl = False
@@ -95,7 +110,7 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
 
         def handle_request(self, *arguments: Any) -> Any:
             is_call = internal_name is not None and _door(arguments) == internal_name
-            request = _here.request = Request(calls if is_call else visitors, is_call)
+            request = _here.request = Request(calls if is_call else visitors, is_call, worker)
             requests.add(request)
             request.ledger.begin(request)
             try:
@@ -134,18 +149,9 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
             super().notify()
 
         def moult_announce_close(self) -> None:
-            """Called by a signal handler: takes no lock."""
-            all_of_them = worker.announces_close or not worker.hands_over
-            _announce_close([one for one in list(requests) if one.is_call or all_of_them])
+            """Each answer finds by itself that it is announced."""
 
     return CountingWorker
-
-
-def _announce_close(requests: List[Request]) -> None:
-    """Answers in flight say `Connection: close`."""
-    for request in requests:
-        if request.response is not None and not request.response.headers_sent:
-            request.response.force_close()
 
 
 def _door(arguments: Any) -> Any:
