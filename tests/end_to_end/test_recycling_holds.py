@@ -59,7 +59,7 @@ def load(run: Run, end: threading.Event) -> threading.Thread:
     return thread
 
 
-BUSY = ["--busy-rps", "4"]
+BUSY = ["--busy-rps", "1"]  # a twentieth of what the client asks for: it may be starved
 
 
 @pytest.mark.parametrize("defer_max, load_ends", [("1h", True), ("2s", False)])
@@ -80,7 +80,7 @@ def test_a_busy_worker_waits_for_a_quiet_moment_but_not_for_ever(start, scratch,
         end.set()
         client.join()
     assert started["pid"] == line["pid"] == pid
-    assert started["requests_per_second"] >= 4
+    assert started["requests_per_second"] >= 1
     if load_ends:
         assert 3500 < until_seconds(started) < 3600.1
     else:
