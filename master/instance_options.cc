@@ -69,6 +69,7 @@ ForkServerSettings settings_without_listeners(const Config& config) {
           .keep_alive = config.server.keep_alive,
           .graceful_timeout = config.stop.graceful_timeout,
           .timeout = config.hang.timeout.value_or(0ms),
+          .request_timeout = config.hang.request_timeout.value_or(0ms),
           .backlog = static_cast<int>(config.listen.backlog),
           .threads = config.server.threads,
           .log_level = std::string(name(config.log.level)),

@@ -18,10 +18,10 @@ enum class ScoreboardField : std::size_t {
   requests_finished,  // rises in a `finally`, when the write buffer is empty
   calls_started,      // scheduled calls, which come through the internal door
   calls_finished,
-  last_visitor_activity_ns,  // CLOCK_MONOTONIC; zero: none yet
+  last_visitor_activity_ns,  // CLOCK_MONOTONIC; zero: none yet. Of interest while none is in flight
   heartbeat_ns,              // CLOCK_MONOTONIC of the last turn of the worker's loop; zero: none yet
   oldest_plain_request_ns,   // CLOCK_MONOTONIC at which the oldest request in flight began that is neither upgraded nor
-                             // streaming; zero: none
+                             // streaming; zero: none. Wanted only if the setting request_timeout_seconds is not 0
   open_connections,
   upgraded_connections,  // WebSockets; in flight for as long as they are open
   responses_5xx,

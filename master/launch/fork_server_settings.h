@@ -24,6 +24,7 @@ struct ForkServerSettings {
   Duration keep_alive{};
   Duration graceful_timeout{};
   Duration timeout{};
+  Duration request_timeout{};  // zero: off
   int backlog = 2048;
   std::optional<int> threads;
   std::string log_level = "info";

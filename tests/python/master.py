@@ -166,7 +166,8 @@ class Master:
         everything = dict(
             version=1, release=contract.RELEASE, master_pid=os.getpid(), app=app, preload="on", post_fork=None,
             worker_class="auto", server_options={}, listeners=listeners, internal_fd=self.internal.fileno(),
-            keep_alive_seconds=75.0, graceful_timeout_seconds=10.0, timeout_seconds=30.0, backlog=128, threads=None,
+            keep_alive_seconds=75.0, graceful_timeout_seconds=10.0, timeout_seconds=30.0,
+            request_timeout_seconds=60.0, backlog=128, threads=None,
             log_level="info", access_logfile=None, forwarded_allow_ips=None, root_path=None, certfile=None,
             keyfile=None)
         everything.update(settings)

@@ -81,6 +81,19 @@ def test_the_oldest_plain_request_and_a_stream(server, worker):
     assert worker.shows(REQUESTS_FINISHED=2)
 
 
+@pytest.mark.parametrize("worker_class", CLASSES)
+def test_without_a_request_timeout_nobody_is_asked_how_old_a_request_is(worker_class):
+    with Master(small_app_for(worker_class), worker_class=worker_class, request_timeout_seconds=0) as master:
+        master.loaded()
+        worker = master.worker()
+        with Connection(master.port) as client:
+            client.send("/sleep?0.3")
+            assert worker.shows(REQUESTS_STARTED=1, OLDEST_PLAIN_REQUEST_NS=0)
+            assert worker.read("LAST_VISITOR_ACTIVITY_NS") > 0
+            client.answer()
+        assert worker.shows(REQUESTS_FINISHED=1, OLDEST_PLAIN_REQUEST_NS=0)
+
+
 def test_only_the_internal_door_marks_a_call(server, worker):
     sent = [("X-Moult-Schedule-Name", "nightly"), ("X-Moult-Schedule-At", "noon")]
     path = "/environ" if server.worker_class in WSGI else "/scope"

@@ -42,6 +42,10 @@ def one_request(counted: ledger.Ledger, others: int = 0) -> Callable[[], None]:
     return request
 
 
+def with_ages(words: Any) -> ledger.Ledger:
+    return ledger.showing_oldest(ledger.of_visitors(words), words)
+
+
 def the_oldest_ends(counted: ledger.Ledger, others: int) -> Callable[[], None]:
     """Another becomes the oldest each time."""
     begin, finish = counted.begin, counted.finish
@@ -114,10 +118,11 @@ def main() -> None:
     print(f"Python {sys.version.split()[0]}: least CPU time of {REPEATS} times {ROUNDS} requests")
     words, lock = scoreboard(), threading.Lock()
     show("a visitor, alone", nanoseconds(one_request(ledger.of_visitors(words))))
+    show("a visitor, 1000 others in flight", nanoseconds(one_request(ledger.of_visitors(words), 1000)))
+    show("a visitor, alone, with --request-timeout", nanoseconds(one_request(with_ages(words))))
     for others in (10, 1000):
-        show(f"a visitor, {others} others in flight", nanoseconds(one_request(ledger.of_visitors(words), others)))
-        show(f"the oldest of {others} ends, another begins",
-             nanoseconds(the_oldest_ends(ledger.of_visitors(words), others)))
+        show(f"the oldest of {others} ends, with --request-timeout",
+             nanoseconds(the_oldest_ends(with_ages(words), others)))
     show("a visitor in a worker of threads (one lock)",
          nanoseconds(one_request(ledger.thread_safe(ledger.of_visitors(words), lock))))
     show("a scheduled call", nanoseconds(one_request(ledger.of_calls(words))))

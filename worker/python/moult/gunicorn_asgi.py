@@ -31,7 +31,7 @@ def import_all(cfg: Any) -> None:
 def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
     internal_name = internal.getsockname() if internal is not None else None
     words = worker.words
-    visitors, calls = ledger.of_visitors(words), ledger.of_calls(words)
+    visitors, calls = ledger.of_worker(worker)
     connections: Set[Any] = set()
 
     def upgraded(by: int) -> None:

@@ -6,7 +6,7 @@ variables are the fastest that Python has (a third less than attributes).
 """
 import threading
 from time import monotonic_ns
-from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Set
+from typing import Any, Callable, Dict, Hashable, List, NamedTuple, Set, Tuple
 
 from .contract import (CALLS_FINISHED, CALLS_STARTED, LAST_VISITOR_ACTIVITY_NS, OLDEST_PLAIN_REQUEST_NS,
                        REQUESTS_FINISHED, REQUESTS_STARTED, RESPONSES_5XX)
@@ -23,57 +23,75 @@ class Ledger(NamedTuple):
     in_flight: Callable[[], List[Any]]
 
 
+def of_worker(worker: Any) -> Tuple[Ledger, Ledger]:
+    """Of visitors and of calls, both for one thread. The age of a request is known only to who has a limit for it: it
+    costs as much as all other counting."""
+    visitors = of_visitors(worker.words)
+    if worker.settings.request_timeout_seconds:
+        visitors = showing_oldest(visitors, worker.words)
+    return visitors, of_calls(worker.words)
+
+
 def of_visitors(words: Any) -> Ledger:
-    """Requests that came through a public door. For one thread."""
-    plain: Dict[Hashable, int] = {}  # in the order of their beginning, so the first is the oldest
-    exempt: Set[Hashable] = set()
-    started = finished = shown_oldest = 0
-    pop = plain.pop
+    """Requests that came through a public door. While one is in flight nobody asks for the last activity, so only the
+    first that comes and the last that goes are asked for the time."""
+    running: Set[Hashable] = set()
+    started = finished = 0
+    add, remove = running.add, running.remove
 
     def begin(key: Hashable) -> None:
-        nonlocal started, shown_oldest
-        plain[key] = now = monotonic_ns()
+        nonlocal started
+        if not running:
+            words[LAST_VISITOR_ACTIVITY_NS] = monotonic_ns()
+        add(key)
         started += 1
         words[REQUESTS_STARTED] = started
-        if not shown_oldest:
-            words[OLDEST_PLAIN_REQUEST_NS] = words[LAST_VISITOR_ACTIVITY_NS] = shown_oldest = now
-
-    def show_oldest() -> None:
-        nonlocal shown_oldest
-        shown_oldest = 0
-        for shown_oldest in plain.values():
-            break
-        words[OLDEST_PLAIN_REQUEST_NS] = shown_oldest
-
-    def is_long(key: Hashable) -> None:
-        began = plain.pop(key, 0)
-        if began:
-            exempt.add(key)
-            if began == shown_oldest:
-                show_oldest()
 
     def finish(key: Hashable) -> None:
-        nonlocal finished, shown_oldest
-        began = pop(key, 0)
-        if began:
-            if not plain:
-                words[OLDEST_PLAIN_REQUEST_NS] = shown_oldest = 0
-            elif began == shown_oldest:
-                show_oldest()
-        elif key in exempt:
-            exempt.remove(key)
-        else:
+        nonlocal finished
+        try:
+            remove(key)
+        except KeyError:
             return
-        words[LAST_VISITOR_ACTIVITY_NS] = monotonic_ns()
+        if not running:
+            words[LAST_VISITOR_ACTIVITY_NS] = monotonic_ns()
         finished += 1
         words[REQUESTS_FINISHED] = finished
+
+    return Ledger(begin, lambda key: None, finish, lambda: _one_more_5xx(words), lambda streams: None,
+                  lambda: list(running))
+
+
+def showing_oldest(ledger: Ledger, words: Any) -> Ledger:
+    """With the beginning of the oldest request in flight that is not long, for --request-timeout."""
+    plain: Dict[Hashable, int] = {}  # in the order of their beginning, so the first is the oldest
+    shown = 0
+    pop, begin_counted, finish_counted = plain.pop, ledger.begin, ledger.finish
+
+    def begin(key: Hashable) -> None:
+        nonlocal shown
+        plain[key] = now = monotonic_ns()
+        begin_counted(key)
+        if not shown:
+            words[OLDEST_PLAIN_REQUEST_NS] = shown = now
+
+    def is_long(key: Hashable) -> None:
+        nonlocal shown
+        if pop(key, 0) == shown:
+            shown = 0
+            for shown in plain.values():
+                break
+            words[OLDEST_PLAIN_REQUEST_NS] = shown
+
+    def finish(key: Hashable) -> None:
+        is_long(key)
+        finish_counted(key)
 
     def find_streams(streams: Callable[[Any], bool]) -> None:
         for key in [key for key in plain if streams(key)]:
             is_long(key)
 
-    return Ledger(begin, is_long, finish, lambda: _one_more_5xx(words), find_streams,
-                  lambda: list(plain) + list(exempt))
+    return ledger._replace(begin=begin, is_long=is_long, finish=finish, find_streams=find_streams)
 
 
 def of_calls(words: Any) -> Ledger:

@@ -24,6 +24,7 @@ class Settings(NamedTuple):
     keep_alive_seconds: float
     graceful_timeout_seconds: float
     timeout_seconds: float
+    request_timeout_seconds: float  # 0: off
     backlog: int
     threads: Optional[int]
     log_level: str

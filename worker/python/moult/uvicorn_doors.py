@@ -17,9 +17,10 @@ class Doors(NamedTuple):
     moves: bool  # what comes through `public` is of a class that we know, and can be handed over between two requests
 
 
-def make_doors(config: Any, words: Any, loop: Any) -> Doors:
+def make_doors(config: Any, worker: Any, loop: Any) -> Doors:
     """In the worker, once its loop is there: around its own scoreboard."""
-    visitors, calls = ledger.of_visitors(words), ledger.of_calls(words)
+    words = worker.words
+    visitors, calls = ledger.of_worker(worker)
     connection_loop = ConnectionLoop(loop)
     protocol = config.http_protocol_class
 

@@ -101,8 +101,7 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
     """The class with its requests counted. handle_request() runs in threads: gthread has several."""
     internal_name = internal.getsockname() if internal is not None else None
     words, lock = worker.words, threading.Lock()
-    visitors = ledger.thread_safe(ledger.of_visitors(words), lock)
-    calls = ledger.thread_safe(ledger.of_calls(words), lock)
+    visitors, calls = [ledger.thread_safe(one, lock) for one in ledger.of_worker(worker)]
     requests: Set[Request] = set()
 
     class CountingWorker(worker_class):  # type: ignore[misc]
