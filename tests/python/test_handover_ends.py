@@ -1,6 +1,7 @@
 """Connections that end with their worker, though it hands over: declined, too late, or nobody will adopt them."""
 import os
 import select
+import signal
 import socket
 import time
 
@@ -70,6 +71,21 @@ def test_where_nobody_will_adopt_what_is_in_flight_says_close_and_who_was_just_a
         assert fresh.is_closed() and busy.is_closed() and idle.is_closed()
         assert worker.gone() == 0 and parking.counts["stored"] == 0 and parking.statuses == []
     assert worker.shows(REQUESTS_STARTED=3, REQUESTS_FINISHED=3)
+
+
+def test_who_was_just_accepted_does_not_pay_for_a_time_in_which_the_worker_stood_still(server, parking, worker):
+    with Connection(server.port) as busy, Connection(server.port) as fresh:
+        busy.send("/sleep?3")
+        worker.shows(REQUESTS_STARTED=1, OPEN_CONNECTIONS=2)
+        parking.retire(worker, nobody_adopts=True)
+        until(lambda: parking.said["STOPPING"], "STOPPING")
+        os.kill(worker.pid, signal.SIGSTOP)
+        time.sleep(1.3)  # longer than it waits for clients that say nothing
+        os.kill(worker.pid, signal.SIGCONT)
+        time.sleep(0.1)
+        answer = fresh.get("/")
+        assert answer.status == 200 and answer.headers["connection"] == "close" and fresh.is_closed()
+        assert busy.answer().status == 200 and worker.gone() == 0 and parking.statuses == []
 
 
 def test_told_later_that_nobody_will_adopt_a_worker_takes_back_what_waited(server, alone):

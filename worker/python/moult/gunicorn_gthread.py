@@ -20,13 +20,13 @@ from typing import Any, Callable, Deque, Iterator, Optional, Tuple
 
 from gunicorn.workers import gthread
 
+from .grace import Grace
 from .gunicorn_gthread_201 import For201
 from .gunicorn_lingering import Lingers, lingers
 from .gunicorn_pool import EndsPool
 from .gunicorn_worker import DEADLINE_MARGIN_SECONDS
 from .handover import Connections, Handover
 
-_GRACE_SECONDS = 1.0  # how long a retiring worker waits for the next request on a connection that ends with it
 _FIRST_REQUEST_SECONDS = 5.0  # at least: what later versions wait for it before they poll
 _POLLED = ("_moult_silent", "_keep", "keepalived_conns", "pending_conns")  # deques: ours, of 20.1, of later versions
 
@@ -61,8 +61,9 @@ class _Moving:
         self._moult_doors = [one.getsockname() for one in self.sockets]
         self._moult_silent: Deque[Any] = deque()  # polled, with nothing said yet; who came first is the first
         self._moult_idle: Deque[Any] = deque()  # no more polled, to be given
-        self._moult_grace_until = float("inf")  # set when it retires, as is the next
-        self._moult_endless_until = float("inf")
+        self._moult_grace = Grace()  # for the next request on a connection that ends here; begins when it retires
+        self._moult_in_grace = True
+        self._moult_endless_until = float("inf")  # set when it retires
         self.moult_worker.handover = Handover(self.moult_worker, _GthreadConnections(self))
 
     def run(self) -> None:
@@ -137,7 +138,7 @@ class _Moving:
 
     def moult_announce_close(self) -> None:
         now = time.monotonic()
-        self._moult_grace_until = now + _GRACE_SECONDS
+        self._moult_grace.begin()
         self._moult_endless_until = (now + self.moult_worker.retire_deadline() - DEADLINE_MARGIN_SECONDS) / 2
         self.handle_request = self._moult_handle_request  # which costs nothing while the worker serves
         super().moult_announce_close()
@@ -164,6 +165,7 @@ class _Moving:
     def _moult_drain(self) -> None:
         worker = self.moult_worker
         self._moult_stop_accepting()
+        self._moult_in_grace = self._moult_grace.lasts()
         self.moult_take_idle()
         while self._moult_idle:
             worker.handover.give(self._moult_idle.popleft())
@@ -188,12 +190,12 @@ class _Moving:
 
     def moult_take_idle(self) -> None:
         """From the poller. What cannot move ends here."""
-        hands_over, in_grace = self.moult_worker.hands_over, time.monotonic() < self._moult_grace_until
+        hands_over = self.moult_worker.hands_over
         with self._lock:
             for polled, conn in list(self._moult_polled()):
                 inside = conn.server == self.moult_inside
                 moves = hands_over and not inside
-                waits = in_grace and (conn.parser is None or not inside)
+                waits = self._moult_in_grace and (conn.parser is None or not inside)
                 if hasattr(conn, "moult_stays") if moves else waits:
                     continue
                 polled.remove(conn)

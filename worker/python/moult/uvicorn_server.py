@@ -17,12 +17,12 @@ import uvicorn
 
 from . import uvicorn_drain
 from .failure import LeaveBoot, Refused
+from .grace import Grace
 from .uvicorn_doors import make_doors
 from .uvicorn_handover import UvicornConnections
 from .worker_process import Worker
 
 _QUICK_SECONDS = 2.0  # for the app's own shutdown after INT or QUIT
-_GRACE_SECONDS = 1.0  # how long a retiring worker waits for the first request on a connection that it has accepted
 _WEBSOCKET_SPREAD_SECONDS = 2.0  # over which WebSockets are closed, so that their clients do not all return at once
 _LOOK_SECONDS = 0.05
 _BUSY_TURN_SECONDS = 0.25  # within which a stream is found to be one
@@ -37,7 +37,7 @@ class Server(uvicorn.Server):
         self._moving: Any = None
         self._reopen_logs = reopen_logs
         self._wake: Optional[asyncio.Future] = None
-        self._grace_until = 0.0  # set when it retires
+        self._grace = Grace()  # for the first request on a connection that was accepted; begins when it retires
         self.servers: List[Any] = []
 
     # Signals are ours: uvicorn's newer versions raise SIGTERM again after a graceful end.
@@ -166,7 +166,7 @@ class Server(uvicorn.Server):
 
     def _announce_close(self) -> None:
         """From now on every answer says `Connection: close`, on what cannot move; at a stop on all."""
-        self._grace_until = time.monotonic() + _GRACE_SECONDS
+        self._grace.begin()
         self._announce_close_to_all_who_come()
         for connection in self._http() if self._worker.announces_close else self._ending_here():
             uvicorn_drain.announce_close(connection)
@@ -191,7 +191,7 @@ class Server(uvicorn.Server):
             self._close_websockets([one for one in state.connections if uvicorn_drain.is_websocket(one)], websockets,
                                    (drain_by - began) / 4)
             self._moving.turn()
-            fresh_too = time.monotonic() > self._grace_until
+            fresh_too = not self._grace.lasts()
             for connection in self._ending_here():
                 if uvicorn_drain.is_idle(connection) and (fresh_too or not uvicorn_drain.is_fresh(connection)):
                     uvicorn_drain.close(connection)
