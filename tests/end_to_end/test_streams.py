@@ -102,6 +102,7 @@ def test_a_stream_without_an_end_is_cut_at_the_deadline_and_counted(serve):
     moult.wait_for(lambda: not exists(old), "its worker is gone")
     recycled = moult.wait_for(lambda: events.all("worker_recycled"), "the recycle is over")
     assert [each["drain_outcome"] for each in recycled] == ["deadline"]
-    (exited,) = [each for each in events.all("worker_exited") if each["pid"] == old]
+    (exited,) = moult.wait_for(lambda: [each for each in events.all("worker_exited") if each["pid"] == old],
+                               "its exit is told")
     assert exited["exit_status"] == 75
     moult.wait_log("1 requests were still in flight")
