@@ -8,7 +8,7 @@ import time
 import pytest
 from handover_fixtures import asgi_only
 from http_client import Connection
-from master import PATIENCE_SECONDS, Master, say, until
+from master import APPS, PATIENCE_SECONDS, Master, say, until
 from moult.handover import MAX_UNANSWERED
 from parking import receive_with_fds
 
@@ -234,3 +234,54 @@ def test_when_a_stop_is_announced_each_answer_says_close_while_the_worker_serves
                 assert client.is_closed()
     alone.retire(nobody_adopts=True)
     assert alone.gone() == 0 and alone.shows(REQUESTS_STARTED=5, REQUESTS_FINISHED=5)
+
+
+COMES_LATE = '''
+import asyncio
+import os
+import socket
+import sys
+import threading
+
+from asgi_app import app
+
+sleep, turns_left = asyncio.sleep, int(os.environ["TURNS"])
+
+
+def sleep_and_come(seconds):
+    """In the place of asyncio.sleep(): a client comes in one of the turns in which the worker closes its doors."""
+    global turns_left
+    caller = sys._getframe(1)
+    if caller.f_code.co_name == "_stop_accepting":
+        turns_left -= 1
+        doors = [one for one in caller.f_locals["self"].servers if one.is_serving()]
+        if turns_left == 0 and doors:
+            client = socket.create_connection(doors[0].sockets[0].getsockname())
+            threading.Timer(0.3, ask, [client]).start()
+        elif turns_left == 0:
+            print("answer: nobody could come", flush=True)
+    return sleep(seconds)
+
+
+def ask(client):
+    client.settimeout(5)
+    client.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+    print("answer:", client.recv(12), flush=True)
+
+
+asyncio.sleep = sleep_and_come
+'''
+
+
+@pytest.mark.parametrize("turn", ["1", "2", "3", "4", "5"])
+def test_who_is_accepted_in_the_last_moment_is_answered(tmp_path, parking, turn):
+    # uvloop accepts until it is told to close, and makes a connection of it a turn later.
+    (tmp_path / "comes.py").write_text(COMES_LATE)
+    with Master("comes:app", server_options={"loop": "uvloop", "lifespan": "off"},
+                environment={"PYTHONPATH": "%s:%s" % (tmp_path, APPS), "TURNS": turn}) as master:
+        master.loaded()
+        worker = parking.add(master.worker())
+        parking.retire(worker, nobody_adopts=True)
+        assert worker.gone() == 0
+        until(lambda: "answer:" in master.log(), "its client is answered")
+        assert "HTTP/1.1 200" in master.log() or "nobody could come" in master.log()

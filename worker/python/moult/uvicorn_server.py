@@ -25,6 +25,7 @@ from .worker_process import Worker
 _QUICK_SECONDS = 2.0  # for the app's own shutdown after INT or QUIT
 _WEBSOCKET_SPREAD_SECONDS = 2.0  # over which WebSockets are closed, so that their clients do not all return at once
 _LOOK_SECONDS = 0.05
+_TURNS_TO_CONNECT = 3  # of a loop, at most, from accept() to a connection that it knows
 _BUSY_TURN_SECONDS = 0.25  # within which a stream is found to be one
 _DEADLINE_SHARE = 0.2  # of the time that is left, at most a second, is kept for the app's own shutdown
 
@@ -153,16 +154,19 @@ class Server(uvicorn.Server):
             asyncio.get_running_loop().set_default_executor(concurrent.futures.ThreadPoolExecutor())
 
     async def _stop_accepting(self) -> None:
-        """In two steps. asyncio makes a connection of what it accepted a turn later, and not for a closed server. And
-        what the kernel has for us already is read in these turns: it is answered here."""
+        """What was accepted is a connection a turn or two later. asyncio makes none for a closed server, so it has the
+        turns before; uvloop accepts until it is closed, so it has them afterwards. And what the kernel has for us
+        already is read in them: it is answered here."""
         loop = asyncio.get_running_loop()
         for server in self.servers:
             for sock in server.sockets:
                 loop.remove_reader(sock.fileno())
-        for _ in range(3):
+        for _ in range(_TURNS_TO_CONNECT):
             await asyncio.sleep(0)
         for server in self.servers:
             server.close()  # takes the listener out of our loop and closes our fd; the socket lives on in the others
+        for _ in range(_TURNS_TO_CONNECT):
+            await asyncio.sleep(0)
 
     def _announce_close(self) -> None:
         """From now on every answer says `Connection: close`, on what cannot move; at a stop on all."""
