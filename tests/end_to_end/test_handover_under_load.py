@@ -92,7 +92,7 @@ def test_who_connects_and_waits_until_its_worker_retires_is_answered_by_another(
     moult.wait_for(lambda: moult.workers()[0]["open_connections"] == 1, "it is accepted")
     held = Unread(connection(moult.address))
     assert moult.client("recycle").returncode == 0
-    moult.wait_for(lambda: moult.workers("retiring"), "its worker retires")
+    moult.wait_for(lambda: parking(moult)["parked"] == 1, "its worker retires, and has given it away")
     silent.request("GET", "/")
     answer = silent.getresponse()
     assert (answer.status, answer.read()) == (200, b"ready")
