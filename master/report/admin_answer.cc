@@ -60,11 +60,16 @@ AdminAnswer events() {
   return all;
 }
 
-// "127.0.0.1:9000", "[::1]", "localhost:9000".
+bool equal_but_for_case(std::string_view one, std::string_view lower) {
+  return std::ranges::equal(one, lower, {},
+                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+}
+
+// "127.0.0.1:9000", "[::1]", "localhost:9000", "LOCALHOST.".
 bool is_no_other_name(std::string_view host) {
   host = host.substr(0, host.find(':', host.starts_with('[') ? host.find(']') : 0));
-  return host.empty() || host == "localhost" || host.starts_with('[') ||
-         host.find_first_not_of("0123456789.") == host.npos;
+  return host.empty() || equal_but_for_case(host, "localhost") || equal_but_for_case(host, "localhost.") ||
+         host.starts_with('[') || host.find_first_not_of("0123456789.") == host.npos;
 }
 
 std::optional<AdminAnswer> not_for_this_caller(const AdminRequest& request, const AdminRules& rules) {
@@ -104,10 +109,8 @@ std::string answer_head(const AdminAnswer& answer, std::string_view reason) {
 
 bool token_matches(std::string_view authorization, std::string_view token) {
   constexpr std::string_view scheme = "bearer ";
-  const bool is_bearer = authorization.size() > scheme.size() &&
-                         std::ranges::equal(authorization.substr(0, scheme.size()), scheme, {}, [](char c) {
-                           return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-                         });
+  const bool is_bearer =
+      authorization.size() > scheme.size() && equal_but_for_case(authorization.substr(0, scheme.size()), scheme);
   if (!is_bearer) return false;
   authorization.remove_prefix(scheme.size());
   if (authorization.size() != token.size()) return false;

@@ -125,7 +125,8 @@ TEST(AdminAnswer, WithoutATokenItIsToldUnderNoOtherName) {
                   {&serving, 0s})
         .status;
   };
-  for (const char* own : {"127.0.0.1:9000", "127.0.0.1", "localhost:9000", "localhost", "[::1]:9000", "[::1]", ""})
+  for (const char* own :
+       {"127.0.0.1:9000", "127.0.0.1", "localhost:9000", "localhost", "LocalHost.:9000", "[::1]:9000", "[::1]", ""})
     EXPECT_EQ(asked_as(own), 200) << own;
   for (const char* other : {"evil.example:9000", "127.0.0.1.evil.example", "localhost.evil.example", "1e.example"})
     EXPECT_EQ(asked_as(other), 403) << other;
