@@ -134,7 +134,9 @@ LaunchOptions launch(const Config& config, const Doors& doors, const InstalledPa
                                    reporting.log().info("the app is loaded, served by " + server);
                                  },
                              .warn = [&reporting](const std::string& line) { reporting.log().warning(line); },
-                             .if_silent = config.app.kind == AppKind::python ? "is it a Python 3 interpreter?" : ""};
+                             .if_silent = config.app.kind == AppKind::python
+                                              ? "is it a Python 3 interpreter? If it said why, that stands above"
+                                              : ""};
   if (config.app.kind == AppKind::native) options.program = {installed.native_fork_server};
   else options.program = {config.app.python, installed.python_package};
   return options;
