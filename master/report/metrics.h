@@ -1,19 +1,17 @@
 #pragma once
-// The counts behind /metrics (prometheus-cpp). Hears what happens on the loop's thread; collect() makes of it an
-// immutable copy, which goes with each snapshot to the admin threads. Owned by Reporting. All names begin with moult_.
+// What /metrics says (prometheus-cpp): counts what it hears on the loop's thread, and puts it together with what the
+// parts measure themselves (measured_metrics.h). collect() makes an immutable copy, which goes with each snapshot to
+// the admin threads. Owned by Reporting. All names begin with moult_.
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/histogram.h>
-#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
 #include <string>
-#include <vector>
 
-#include "lease/gate_description.h"
-#include "master/connections/connection_keeper.h"
-#include "master/pool/supervisor.h"
-#include "master/recycling/memory_watch.h"
+#include "master/pool/worker_observer.h"
+#include "master/recycling/recycle_record.h"
+#include "master/report/measured_metrics.h"
 namespace moult {
 class Metrics : public WorkerObserver, public RecycleObserver {
  public:
@@ -28,8 +26,7 @@ class Metrics : public WorkerObserver, public RecycleObserver {
   void hold_started(const WorkerName&, const HeldBack&, const Evidence&) override;
   void recycle_begun(const WorkerName&, const Recycle&, const Granted&) override;
 
-  std::vector<prometheus::MetricFamily> collect(const SupervisorDescription&, const RecyclingDescription&,
-                                                const GateDescription&, const ParkingDescription&);
+  MetricFamilies collect(const Measured&);
 
  private:
   prometheus::Counter& counter(const char* name, const char* help);
@@ -42,5 +39,5 @@ class Metrics : public WorkerObserver, public RecycleObserver {
   prometheus::Histogram& requests_;
 };
 
-std::string metrics_text(const std::vector<prometheus::MetricFamily>&);  // any thread
+std::string metrics_text(const MetricFamilies&);  // any thread
 }  // namespace moult

@@ -68,7 +68,7 @@ Result<void> Reporting::watch(ReportSources sources) {
   if (options_.admin_servers.empty()) return {};
   publisher_ = std::make_unique<SnapshotPublisher>(loop_, board_, [this] {
     Snapshot taken = take_snapshot();
-    taken.metrics = metrics_.collect(taken.pool, taken.recycling, taken.gate, taken.parking);
+    taken.metrics = metrics_.collect({taken.pool, taken.recycling, taken.gate, taken.parking});
     return taken;
   });
   supervisor.observe(*publisher_);

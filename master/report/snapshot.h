@@ -31,7 +31,7 @@ struct Snapshot {
   GateDescription gate = {};
   ParkingDescription parking = {};
   std::shared_ptr<const RecentRecycles> recent = {};  // null: none yet
-  std::vector<prometheus::MetricFamily> metrics = {};
+  MetricFamilies metrics = {};
 };
 std::string status_json(const Snapshot&);
 

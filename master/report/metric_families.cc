@@ -1,0 +1,34 @@
+#include "master/report/metric_families.h"
+
+#include <utility>
+namespace moult {
+namespace {
+prometheus::MetricFamily with(prometheus::MetricFamily family, double value) {
+  add(family, value);
+  return family;
+}
+}  // namespace
+
+prometheus::MetricFamily gauges(const char* name, const char* help) {
+  return {name, help, prometheus::MetricType::Gauge, {}};
+}
+
+prometheus::MetricFamily counters(const char* name, const char* help) {
+  return {name, help, prometheus::MetricType::Counter, {}};
+}
+
+void add(prometheus::MetricFamily& family, double value, MetricLabels labels) {
+  prometheus::ClientMetric metric;
+  metric.label = std::move(labels);
+  (family.type == prometheus::MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+  family.metric.push_back(std::move(metric));
+}
+
+prometheus::MetricFamily gauge(const char* name, const char* help, double value) {
+  return with(gauges(name, help), value);
+}
+
+prometheus::MetricFamily counter(const char* name, const char* help, double value) {
+  return with(counters(name, help), value);
+}
+}  // namespace moult
