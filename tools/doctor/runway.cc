@@ -56,6 +56,9 @@ Lives lives_of(const History& history) {
 }
 
 std::string said(const Lives& lives) {
+  if (lives.samples < fewest_samples)
+    return counted(lives.samples, "worker", "workers") + " went because of memory: from " +
+           std::to_string(fewest_samples) + " on it can be said how long they live.";
   return "Of " + counted(lives.samples, "worker", "workers") + " that went because of memory a tenth served at most " +
          number(lives.requests_p10) + " requests and lived at most " + duration_text(lives.lifetime_p10) +
          "; half of them at most " + number(lives.requests_p50) + " and " + duration_text(lives.lifetime_p50) + ".";
