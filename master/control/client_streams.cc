@@ -73,7 +73,7 @@ class EventsShown {
 
   int run() {
     if (const auto ended = tell_what_has_been()) return *ended;
-    while (wish_.follow && to_.out && !stopped_) {
+    while (wish_.follow && to_.out && !stopped_ && stdout_is_read()) {
       std::deque<json> events;
       if (const auto ended = ask(true, events)) return *ended;
       for (const json& each : events) print(each);

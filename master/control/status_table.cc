@@ -14,7 +14,10 @@ const TableShape shape{.left = {2, 9}, .columns_at_least = 3};  // slot, pid, st
 
 std::string megabytes(const json& value) {
   if (!value.is_number_unsigned()) return "-";
-  return std::to_string(value.get<std::uint64_t>() / 1'000'000) + " MB";
+  constexpr std::uint64_t megabyte = 1'000'000;  // rounded, as in the events and on the page
+  return std::to_string(value.get<std::uint64_t>() / megabyte +
+                        (value.get<std::uint64_t>() % megabyte >= megabyte / 2)) +
+         " MB";
 }
 
 // "no_tokens 12m03s": until when it is judged again.

@@ -7,8 +7,11 @@ namespace moult {
 using nlohmann::json;
 
 std::string harmless(std::string text) {
-  for (char& c : text)
-    if (const auto byte = static_cast<unsigned char>(c); (byte < 0x20 && c != '\n') || byte == 0x7f) c = ' ';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte < 0x20 && text[i] != '\n') || byte == 0x7f) text[i] = ' ';
+    if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) text.replace(i, 2, " ");
+  }
   return text;
 }
 

@@ -217,7 +217,11 @@ const show = (status) => {
 };
 
 // fetch and not EventSource: that one cannot send a token.
-const live = (text, on) => { put(at("live"), text); at("live").className = "live" + (on ? " on" : ""); };
+const live = (text, on) => {
+  if (!on && at("live").classList.contains("on")) put(at("spoken"), spokenOf = "Not live any more: " + text + ".");
+  put(at("live"), text);
+  at("live").className = "live" + (on ? " on" : "");
+};
 const hear = (block) => {
   const lines = block.split("\n"), name = lines.find((line) => line.startsWith("event: "));
   const data = lines.find((line) => line.startsWith("data: "));
@@ -226,12 +230,29 @@ const hear = (block) => {
   if (name === "event: status") { show(said); live("live", true); }
   if (name === "event: still") live("moult’s loop has not turned for " + lasting(said.seconds), false);
 };
+
+// A moult that lives speaks each second, or says every three that its loop stands still (status_events.h). One that is
+// stopped, or cannot be reached any more, says nothing, and no connection need end for that.
+const silentAfter = 6, goneAfter = 20; // seconds
+let heardAt = null, connection = null; // null: nobody is listened to
+const heard = () => { heardAt = performance.now(); };
+setInterval(() => {
+  if (heardAt === null) return;
+  const silent = (performance.now() - heardAt) / 1000;
+  if (silent >= silentAfter) live("nothing has come for " + lasting(silent) + ": what is shown is old", false);
+  if (silent >= goneAfter) connection.abort(new Error("Nothing has come for " + lasting(silent) + "."));
+}, 1000);
+
 const follow = async () => {
+  connection = new AbortController();
+  heard();
   const token = sessionStorage.getItem("moult-token");
   const headers = token ? { Authorization: "Bearer " + token } : {};
-  const answer = await fetch("events", { cache: "no-store", headers });
+  const answer = await fetch("events", { cache: "no-store", headers, signal: connection.signal });
+  heard();
   at("ask").hidden = answer.status !== 401;
   if (answer.status === 401) {
+    heardAt = null;
     live(token ? "this is not the token" : "waiting for the token", false);
     return new Promise((asked) => { at("ask-form").onsubmit = (event) => {
       event.preventDefault();
@@ -245,6 +266,7 @@ const follow = async () => {
   for (let rest = "";;) {
     const { done, value } = await reader.read();
     if (done) throw new Error("moult has ended, or has been replaced");
+    heard();
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();
     blocks.forEach(hear);
@@ -253,6 +275,7 @@ const follow = async () => {
 (async () => {
   for (;;) {
     try { await follow(); } catch (error) {
+      heardAt = null;
       live("no connection: what is shown is old. " + error.message, false);
       await new Promise((later) => { setTimeout(later, 2000); });
     }

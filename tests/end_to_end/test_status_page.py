@@ -1,5 +1,7 @@
 """The status page in a real browser: what it shows as it happens, on a desk and on a phone, by day and by night."""
+import os
 import re
+import signal
 from typing import List
 
 import pytest
@@ -7,8 +9,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from browser import DESKTOP, PHONE, browser, chromium  # noqa: F401
-from harness import fetch, start_request
+from harness import fetch, start_request, wait_until
 from recycling import LIMIT, OVER_LIMIT, Run
+from test_admin_safety import view
 from test_fleet import EAGER, store  # noqa: F401
 
 LOOKS = [("desktop", DESKTOP, "light"), ("desktop-dark", DESKTOP, "dark"), ("phone", PHONE, "light"),
@@ -106,7 +109,9 @@ def test_when_the_store_is_away_the_page_says_so(start, scratch, store, admin_po
     said = browser.wait_text("Serving is not touched", "#store")
     assert "store is away" in said
     run.grow(run.pid_of(0), OVER_LIMIT)
-    browser.wait_text("store_unreachable", "#holds")
+    held = browser.wait_text("store_unreachable", "#holds")
+    said = r"Worker 0 is over its limit and waits for the fleet’s store until \d\d:\d\d:\d\d, in "
+    assert re.search(said, held), held
     assert_fit_to_look_at(browser, "store-down")
 
 
@@ -143,6 +148,39 @@ def test_a_moult_that_comes_back_is_followed_again(start, admin_port, browser):
     second.wait_serving(1)
     browser.wait_text("second", "#name")
     browser.wait_text("live", "#live")
+
+
+def test_a_moult_that_says_nothing_any_more_is_not_called_live(start, admin_port, browser):
+    """Its connection stays: a machine that is gone, or a process that is stopped, ends none."""
+    moult = start(*admin(admin_port), "hello:app")
+    moult.wait_serving(1)
+    browser.open(admin_port)
+    browser.wait_text("1 of 1 serve")
+    os.kill(moult.pid, signal.SIGSTOP)
+    try:
+        browser.wait_text("what is shown is old", "#live")
+        assert browser.text("#live").startswith("nothing has come for")
+        spoken = browser.script("return document.getElementById('spoken').textContent")
+        assert spoken.startswith("Not live any more: nothing has come for"), spoken
+        browser.wait_text("no connection", "#live")  # it tries anew
+    finally:
+        os.kill(moult.pid, signal.SIGCONT)
+    wait_until(lambda: browser.text("#live") == "live", "it is live again")
+    assert browser.complaints() == []
+
+
+def test_one_page_too_many_says_so_and_gets_in_when_somebody_leaves(start, admin_port, browser):
+    moult = start(*admin(admin_port), "hello:app")
+    moult.wait_serving(1)
+    viewers = [view(admin_port) for _ in range(24)]
+    browser.open(admin_port)
+    browser.wait_text("24 look already", "#live")
+    viewers.pop().close()
+    browser.wait_text("1 of 1 serve")
+    wait_until(lambda: browser.text("#live") == "live", "it is live")
+    for viewer in viewers:
+        viewer.close()
+    assert all("503" in each for each in browser.complaints())
 
 
 def test_the_keyboard_goes_past_the_head_to_the_workers(start, admin_port, browser):

@@ -151,6 +151,16 @@ def test_f_begins_with_the_last_ten_and_filters_what_comes(start, follow):
     assert names(exits.text) == ["worker_exited"] * 2
 
 
+def test_f_ends_when_nobody_reads_it_any_more_though_nothing_happens(start):
+    moult = start("hello:app")
+    moult.wait_serving(1)
+    following = subprocess.Popen([BINARY, "events", "--control", moult.control, "-f"], stdout=subprocess.PIPE,
+                                 env=moult.environment)
+    assert b"starts" in following.stdout.readline()
+    following.stdout.close()  # as `head -1` does
+    following.wait(30)
+
+
 def test_who_follows_and_is_interrupted_leaves_nothing_behind(start, follow):
     moult = start("hello:app")
     moult.wait_serving(1)

@@ -33,6 +33,16 @@ TEST(EventWords, ARecycleIsOneSentence) {
       "41s for the cooldown after the last replacement; it finished in 0.3s, 3 idle connections live on");
 }
 
+TEST(EventWords, WhatAnAppSaysCannotSteerTheTerminal) {
+  const json failed{{"event", "boot_failed"},
+                    {"slot", 0},
+                    {"pid", 7},
+                    {"cause",
+                     "one\x1b[2J two\xc2\x9b"
+                     "2J caf\xc3\xa9"}};
+  EXPECT_EQ(event_sentence(failed), "worker 0 (pid 7) did not get ready: one [2J two 2J caf\xc3\xa9");
+}
+
 TEST(EventWords, ARecycleThatWentWrongSaysHow) {
   json cut = recycled;
   cut["drain_outcome"] = "killed";

@@ -22,7 +22,7 @@ TEST(StatusTable, HasAHeaderAndALineForEachWorkerWithADashForWhatIsAbsent) {
   EXPECT_EQ(status_table(two_workers(), 0),
             "moult 0.1.0  name web  pid 812  state active  generation 2  uptime 1h02m  serving 1 of 3 wanted\n"
             "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS  IN-FLIGHT  MEMORY   LIMIT  WAITS FOR\n"
-            "   0  900  serving           2     59s     12345          2   57 MB  113 MB  cooldown\n"
+            "   0  900  serving           2     59s     12345          2   58 MB  113 MB  cooldown\n"
             "  10    -  booting           3       -         -          -       -       -  -\n");
 }
 
