@@ -272,10 +272,14 @@ void MemoryWatch::worker_gone(const Worker& worker, const Exit& exit) {
   const auto cause = recycles_.cause(worker.id);
   const auto record = recycles_.gone(worker, exit, last_look(worker.id), now());
   if (record) tell([&](RecycleObserver& o) { o.recycled(*record); });
-  watched_.erase(worker.id);
+  forget(worker.id);
   if (cause == Cause::pressure) pressure_.victim_gone(worker.id, now());
   else pressure_.forget(worker.id);
   memory_came_free_ = true;  // the pool does not know of its end yet
+}
+
+void MemoryWatch::forget(WorkerId id) {
+  if (const auto gone = watched_.extract(id)) over_hard_of_the_gone_ += over_hard_so_far(gone.mapped().record(), now());
 }
 
 void MemoryWatch::generation_proven(Generation generation) {
@@ -333,10 +337,13 @@ RecyclingDescription MemoryWatch::describe() const {
                          pressure_.min_headroom_bytes(),
                          std::nullopt,
                          figures(recycles_.lifetimes()),
-                         recycles_.lifetimes().firing};
+                         recycles_.lifetimes().firing,
+                         over_hard_of_the_gone_,
+                         pressure_.times_short()};
   if (recycles_.last_at()) d.since_last_recycle = now() - *recycles_.last_at();
   for (const auto& [id, watched] : watched_) {
     const WorkerRecord& record = watched.record();
+    d.over_hard += over_hard_so_far(record, now());
     d.workers[id] = {record.rss_bytes, watched.rss_at_ready_bytes(), record.limit_bytes, record.hard_limit_bytes,
                      holds_.holding(id)};
   }

@@ -1,5 +1,6 @@
 #include "master/report/metric_families.h"
 
+#include <limits>
 #include <utility>
 namespace moult {
 namespace {
@@ -22,6 +23,18 @@ void add(prometheus::MetricFamily& family, double value, MetricLabels labels) {
   metric.label = std::move(labels);
   (family.type == prometheus::MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
   family.metric.push_back(std::move(metric));
+}
+
+prometheus::MetricFamily histogram(const char* name, const char* help, std::span<const double> bounds,
+                                   std::span<const std::uint64_t> counts, double sum) {
+  prometheus::ClientMetric metric;
+  metric.histogram.sample_sum = sum;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    metric.histogram.sample_count += counts[i];
+    const double bound = i < bounds.size() ? bounds[i] : std::numeric_limits<double>::infinity();
+    metric.histogram.bucket.push_back({metric.histogram.sample_count, bound});
+  }
+  return {name, help, prometheus::MetricType::Histogram, {std::move(metric)}};
 }
 
 prometheus::MetricFamily gauge(const char* name, const char* help, double value) {

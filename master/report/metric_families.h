@@ -4,7 +4,7 @@
 #include <prometheus/metric_family.h>
 
 #include <cstdint>
-#include <string>
+#include <span>
 #include <vector>
 namespace moult {
 using MetricFamilies = std::vector<prometheus::MetricFamily>;
@@ -13,6 +13,9 @@ using MetricLabels = std::vector<prometheus::ClientMetric::Label>;  // of few va
 prometheus::MetricFamily gauges(const char* name, const char* help);    // without a value yet
 prometheus::MetricFamily counters(const char* name, const char* help);  // likewise
 void add(prometheus::MetricFamily&, double value, MetricLabels = {});
+// `counts` has one more than `bounds`: what was above the last.
+prometheus::MetricFamily histogram(const char* name, const char* help, std::span<const double> bounds,
+                                   std::span<const std::uint64_t> counts, double sum);
 
 prometheus::MetricFamily gauge(const char* name, const char* help, double value);
 prometheus::MetricFamily counter(const char* name, const char* help, double value);

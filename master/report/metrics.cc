@@ -34,19 +34,22 @@ Metrics::Metrics(const std::string& version)
       boots_(counter("moult_worker_boots_total", "Workers that got ready.")),
       boot_failures_(counter("moult_boot_failures_total", "Workers that ended before they were ready.")),
       ungated_(counter("moult_recycles_ungated_total", "Urgent recycles that went ahead of the budget, and are owed.")),
+      pressure_futile_(counter("moult_pressure_futile_total",
+                               "Times that replacing under memory pressure helped nobody, and stopped for a while.")),
       exits_(
           counters("moult_worker_exits_total",
                    "Ends of workers that were ready: exit, signal, stopped (as asked), killed (hung, or too slow).")),
-      recycles_(counters("moult_recycles_total", "Recycled workers that are gone, by reason.")),
+      recycles_(counters("moult_recycles_total", "Recycled workers that are gone, by reason and urgency.")),
       holds_(counters("moult_holds_total", "Times that a recycle began to wait, by reason.")),
       requests_(prometheus::BuildHistogram()
                     .Name("moult_recycled_worker_requests")
                     .Help("Requests that a recycled worker had served.")
                     .Register(registry_)
                     .Add({}, request_buckets)) {
-  for (const Cause cause : {Cause::limit, Cause::hard_limit, Cause::pressure, Cause::max_requests, Cause::max_lifetime,
-                            Cause::operator_request})
-    recycles_.Add({{"reason", name(cause)}});
+  for (const Cause cause : {Cause::limit, Cause::max_requests, Cause::max_lifetime, Cause::operator_request})
+    recycles(cause, Urgency::routine);
+  recycles(Cause::hard_limit, Urgency::hard_limit);
+  recycles(Cause::pressure, Urgency::pressure);
   for (const char* how : {"exit", "signal", "stopped", "killed"}) exits_.Add({{"how", how}});
   for (int why = 0; why <= static_cast<int>(HoldReason::store_unreachable); ++why)  // it is the last
     holds_.Add({{"reason", name(static_cast<HoldReason>(why))}});
@@ -56,8 +59,12 @@ void Metrics::worker_gone(const Worker& worker, const Exit& exit) {
   exits_.Add({{"how", how(worker, exit)}}).Increment();
 }
 
+prometheus::Counter& Metrics::recycles(Cause cause, Urgency urgency) {
+  return recycles_.Add({{"reason", name(cause)}, {"urgency", name(urgency)}});
+}
+
 void Metrics::recycled(const RecycleRecord& record) {
-  recycles_.Add({{"reason", name(record.why.cause)}}).Increment();
+  recycles(record.why.cause, record.why.urgency).Increment();
   requests_.Observe(static_cast<double>(record.requests));
 }
 
@@ -74,10 +81,11 @@ MetricFamilies Metrics::collect(const Measured& now) {
   auto info = gauges("moult_info", "The version that runs.");
   add(info, 1, {{"version", version_}});
   all.push_back(std::move(info));
-  add_workers(all, now.pool, now.recycling);
+  add_workers(all, now);
   add_recycling(all, now.recycling);
   add_gate(all, now.gate);
   add_connections(all, now.parking);
+  add_lost_lines(all, now.lost);
   return all;
 }
 

@@ -25,16 +25,18 @@ class Metrics : public WorkerObserver, public RecycleObserver {
   void recycled(const RecycleRecord&) override;
   void hold_started(const WorkerName&, const HeldBack&, const Evidence&) override;
   void recycle_begun(const WorkerName&, const Recycle&, const Granted&) override;
+  void pressure_futile(Duration) override { pressure_futile_.Increment(); }
 
   MetricFamilies collect(const Measured&);
 
  private:
+  prometheus::Counter& recycles(Cause, Urgency);
   prometheus::Counter& counter(const char* name, const char* help);
   prometheus::Family<prometheus::Counter>& counters(const char* name, const char* help);
 
   std::string version_;
   prometheus::Registry registry_;  // what is counted; what is measured is taken from the picture
-  prometheus::Counter &boots_, &boot_failures_, &ungated_;
+  prometheus::Counter &boots_, &boot_failures_, &ungated_, &pressure_futile_;
   prometheus::Family<prometheus::Counter>&exits_, &recycles_, &holds_;
   prometheus::Histogram& requests_;
 };

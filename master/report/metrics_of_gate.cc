@@ -8,6 +8,11 @@ prometheus::MetricFamily refusals(const GateDescription& gate) {
     add(all, static_cast<double>(gate.refusals[i]), {{"reason", name(static_cast<Refusal>(i))}});
   return all;
 }
+
+prometheus::MetricFamily answer_times(const AnswerTimes& times) {
+  return histogram("moult_gate_answer_seconds", "From a question to the budget until its answer, whatever that was.",
+                   AnswerTimes::bounds_seconds, times.counts, std::chrono::duration<double>(times.sum).count());
+}
 }  // namespace
 
 void add_gate(MetricFamilies& all, const GateDescription& gate) {
@@ -16,7 +21,10 @@ void add_gate(MetricFamilies& all, const GateDescription& gate) {
       gauge("moult_gate_reachable", "0 while the fleet's store does not answer or refuses.", gate.trouble.empty()));
   all.push_back(gauge("moult_gate_owed", "Ungated replacements that the store has not yet been told of.",
                       static_cast<double>(gate.owed)));
+  all.push_back(
+      counter("moult_gate_grants_total", "Times that the budget said yes.", static_cast<double>(gate.granted)));
   all.push_back(refusals(gate));
+  all.push_back(answer_times(gate.answer_times));
   all.push_back(counter("moult_gate_leases_lost_total",
                         "Leases that had ended while the worker was still being replaced.",
                         static_cast<double>(gate.leases_lost)));

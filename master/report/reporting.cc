@@ -68,7 +68,12 @@ Result<void> Reporting::watch(ReportSources sources) {
   if (options_.admin_servers.empty()) return {};
   publisher_ = std::make_unique<SnapshotPublisher>(loop_, board_, [this] {
     Snapshot taken = take_snapshot();
-    taken.metrics = metrics_.collect({taken.pool, taken.recycling, taken.gate, taken.parking});
+    taken.metrics = metrics_.collect({taken.pool,
+                                      taken.recycling,
+                                      taken.gate,
+                                      taken.parking,
+                                      {taken.facts.log_lines_dropped, taken.facts.events_dropped},
+                                      oom_kills_.explained()});
     return taken;
   });
   supervisor.observe(*publisher_);

@@ -80,7 +80,7 @@ def test_names_and_types_are_as_prometheus_wants_them(families):
                 assert sample.name == family.name + "_total" and sample.value >= 0, sample
             if family.type == "gauge":
                 assert not re.search(r"_(total|count|sum|bucket|info)$", sample.name) or sample.name == "moult_info"
-            assert set(sample.labels) <= {"how", "le", "reason", "slot", "state", "version", "why"}, sample
+            assert set(sample.labels) <= {"how", "le", "reason", "slot", "state", "urgency", "version", "why"}, sample
             assert all(re.fullmatch(r"[\w.+]+", value) for value in sample.labels.values()), sample
 
 
@@ -89,6 +89,22 @@ def test_what_can_be_counted_is_there_before_it_has_happened(families):
     assert series["moult_worker_exits_total"]["how"] == {"exit", "signal", "stopped", "killed"}
     assert {"no_tokens", "cooldown", "store_unreachable"} <= series["moult_holds_total"]["reason"]
     assert {"limit", "hard_limit", "pressure", "operator"} <= series["moult_recycles_total"]["reason"]
+    assert series["moult_recycles_total"]["urgency"] == {"routine", "hard_limit", "pressure"}
+    for name in ("moult_recycles_ungated_total", "moult_pressure_futile_total", "moult_memory_shortages_total",
+                 "moult_gate_grants_total", "moult_worker_over_hard_limit_seconds_total",
+                 "moult_worker_oom_kills_total", "moult_log_lines_dropped_total", "moult_events_dropped_total"):
+        assert name in series
+
+
+def test_what_can_have_many_values_is_no_label(families):
+    """One pair of a reason and an urgency for each cause; slots are bounded by -w; buckets are few."""
+    for name, labels in series_of(families).items():
+        values = 1
+        for each in labels.values():
+            values *= len(each)
+        assert values <= 24, (name, labels)
+    recycles = [family for family in families if family.name == "moult_recycles"][0].samples
+    assert len(recycles) == 6
 
 
 def rules() -> List[dict]:
@@ -139,7 +155,9 @@ def test_the_check_finds_a_series_that_is_not_there(families):
 def test_the_main_alert_is_how_long_workers_live_and_there_is_none_on_how_often_they_are_replaced():
     first, *others = rules()
     assert "moult_recycled_worker_requests_p10" in first["expr"] and first["labels"]["severity"] == "critical"
-    assert any("moult_recycles_ungated_total" in rule["expr"] for rule in others)
+    for series in ("moult_recycles_ungated_total", "delta(moult_gate_tokens", "moult_log_lines_dropped_total",
+                   "moult_events_dropped_total", "moult_worker_over_hard_limit_seconds_total"):
+        assert any(series in rule["expr"] for rule in others), series
     assert not any("moult_recycles_total" in rule["expr"] for rule in rules())
     for rule in rules():
         assert rule["annotations"]["summary"] and rule["annotations"]["description"], rule["alert"]

@@ -28,6 +28,9 @@ TEST_F(FallbackGateOnALoop, RoutineHoldsWhileTheStoreIsAway) {
   EXPECT_EQ(refusals(*a, Refusal::store_unreachable), 1u);
   EXPECT_STREQ(a->describe().state, "unreachable");
   EXPECT_EQ(a->describe().ungated, 0u);
+  const AnswerTimes& took = a->describe().answer_times;
+  EXPECT_EQ(took.counts[0] + took.counts[1] + took.counts[2], 0u) << "its budget was 200 ms";
+  EXPECT_GE(took.sum, 200ms);
 }
 
 TEST_F(FallbackGateOnALoop, UrgentGoesUngatedAfterItsWaitAndAJitterAndPaysWhenTheStoreIsBack) {
