@@ -27,7 +27,10 @@ class SleepingDoors {
  public:
   // `doors`: those that the master may accept from, as long as watch() may be on; non-blocking.
   using Doors = std::function<std::vector<int>()>;
-  SleepingDoors(uv_loop_t*, ConnectionKeeper&, Doors);
+  // Whether so many descriptors are free that a client may have one beside what a wake needs. False: it stays outside.
+  using Room = std::function<bool()>;
+  SleepingDoors(uv_loop_t*, ConnectionKeeper&, Doors, Room);
+  ~SleepingDoors();
   SleepingDoors(const SleepingDoors&) = delete;
   SleepingDoors& operator=(const SleepingDoors&) = delete;
 
@@ -35,30 +38,38 @@ class SleepingDoors {
   // the listeners are closed, and for good then. Again: no effect.
   void watch(bool on);
   bool watches() const { return watches_; }
-  // Those who wait, and those who speak until then, get a polite 503 Retry-After, without the cause.
+  // Those who wait, and those who speak until then, get a polite 503 Retry-After, without the cause. Who waits outside
+  // waits on. It ends by itself, with admit() and with watch(false).
   void refuse(MonotonicTime until);
   void admit();  // that window is over before its time
 
-  // Somebody waits. Called from the loop, never from inside a call; at least once while somebody waits after
-  // watch(true), after the end of each refusal, and for those who waited already.
+  // Somebody waits. Called from the loop, never from inside a call: once while somebody waits, and again after each
+  // refusal for those who wait then. Nobody is told of within a refusal.
   void on_caller(std::function<void()> call) { on_caller_ = std::move(call); }
   // Of idle connections that workers hold: could all of them be parked?
   bool has_room_for(std::size_t connections) const { return keeper_.has_room_for(connections); }
 
  private:
-  struct Door {
-    int fd;
-    std::unique_ptr<FdWatch> watch;
+  enum class Outside {  // who waits in the listen queues
+    nobody,
+    some_until_room,  // until one may be accepted, or a refusal has ended
+    some,             // until a refusal has ended
   };
-  void come(Door&);
+  void open_doors();
+  void come(int door);
+  bool may_accept() const;
+  void leave(Outside);
   void settle();
+  bool somebody_waits() const { return outside_ != Outside::nobody || keeper_.has_callers(); }
   void tell();
 
   uv_loop_t* loop_;
   ConnectionKeeper& keeper_;
   Doors doors_;
-  std::vector<Door> watched_;
-  bool watches_ = false;
+  Room room_;
+  std::vector<std::unique_ptr<FdWatch>> watched_;
+  bool watches_ = false, told_ = false, refused_ = false;  // the last: as of the last look
+  Outside outside_ = Outside::nobody;
   std::function<void()> on_caller_;
   UvHandle<uv_timer_t> timer_;  // so that nobody is told from inside a call
 };
