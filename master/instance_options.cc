@@ -76,7 +76,8 @@ ForkServerSettings settings_without_listeners(const Config& config) {
           .forwarded_allow_ips = config.server.forwarded_allow_ips,
           .root_path = config.server.root_path,
           .certfile = config.server.certfile,
-          .keyfile = config.server.keyfile};
+          .keyfile = config.server.keyfile,
+          .idle_ignore = config.connections.idle_ignore};
 }
 
 ForkServerSettings settings(const Config& config, const Doors& doors) {

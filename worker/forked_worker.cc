@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <ctime>
 namespace moult {
 namespace {
@@ -37,6 +38,12 @@ WorkerListener ForkedWorker::listener(std::size_t index) const {
 
 const char* ForkedWorker::server_option(const char* name) const { return text_of(settings_.server_options, name); }
 const char* ForkedWorker::setting(const char* name) const { return text_of(settings_.settings, name); }
+
+bool ForkedWorker::is_ignored(const char* method, const char* target) const {
+  const std::string_view verb(method), asked(target);
+  if (verb != "GET" && verb != "HEAD") return false;
+  return std::ranges::find(settings_.idle_ignore, asked.substr(0, asked.find('?'))) != settings_.idle_ignore.end();
+}
 
 bool ForkedWorker::ready(WorkerDrain drain) { return say({{"READY", "1"}, {"DRAIN", drain_name(drain)}}); }
 bool ForkedWorker::stopping() { return say({{"STOPPING", "1"}}); }

@@ -25,6 +25,7 @@ struct WorkerSettings {
   int internal_fd = -1;
   std::map<std::string, std::string, std::less<>> server_options;
   std::map<std::string, std::string, std::less<>> settings;  // the scalar ones, as text; null ones are absent
+  std::vector<std::string> idle_ignore;
 };
 
 class ForkedWorker final : public WorkerContext {
@@ -62,6 +63,7 @@ class ForkedWorker final : public WorkerContext {
   std::uint64_t hand_over(int fd) override;
   void take_connections(bool wanted) override { takes_connections_ = wanted && !retiring_; }
   std::size_t unsettled() const override { return gone_ ? 0 : outbox_.size() + custody_.size(); }
+  bool is_ignored(const char* method, const char* target) const override;
 
  private:
   struct Adoption {

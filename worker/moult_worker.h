@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 namespace moult {
-inline constexpr int worker_api_version = 1;
+inline constexpr int worker_api_version = 2;
 
 // How a worker treats its idle connections when it retires.
 enum class WorkerDrain {
@@ -50,7 +50,11 @@ struct WorkerMessage {
 
 class WorkerContext {
  public:
-  enum class Caller { visitor, schedule };  // a request that came through the internal door is a scheduled call
+  enum class Caller {
+    visitor,
+    schedule,  // it came through the internal door: a scheduled call
+    ignored    // a health check, is_ignored(): no activity, and it keeps no app awake. Since version 2
+  };
   using Request = std::uint64_t;
 
   virtual int api_version() const = 0;  // of the moult that runs; an app for a newer header looks here first
@@ -95,6 +99,10 @@ class WorkerContext {
   virtual void take_connections(bool wanted) = 0;
   // What the master has not taken yet, messages and connections. Exit when it is zero, or at the deadline.
   virtual std::size_t unsettled() const = 0;
+
+  // Whether a visitor's request is a health check (--idle-ignore). `target`: as it was asked for, undecoded; what
+  // follows a question mark is of no account. Since version 2.
+  virtual bool is_ignored(const char* method, const char* target) const = 0;
 
  protected:
   ~WorkerContext() = default;  // never deleted by the app

@@ -158,7 +158,9 @@ void HelloServer::advance(Connection& connection) {
 }
 
 void HelloServer::begin_request(Connection& connection, const HttpRequest& request) {
-  connection.request = context_.request_started(connection.caller);
+  const bool ignored =
+      connection.caller == Caller::visitor && context_.is_ignored(request.method.c_str(), request.path.c_str());
+  connection.request = context_.request_started(ignored ? Caller::ignored : connection.caller);
   connection.has_asked = true;
   connection.keep_alive = request.keep_alive;
   connection.without_body = request.method == "HEAD";

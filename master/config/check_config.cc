@@ -155,7 +155,7 @@ std::vector<std::string> warnings_about(const Config& config, const Settings& se
   if (config.app.kind == AppKind::command) {
     for (const auto name : {"python", "preload", "post-fork", "reload-low-memory", "worker-class", "threads",
                             "keep-alive", "access-logfile", "forwarded-allow-ips", "root-path", "certfile", "keyfile",
-                            "server-option", "request-timeout"})
+                            "server-option", "request-timeout", "idle-ignore"})
       has_no_effect(name, "a command is started as it is");
     for (const auto name : {"max-requests", "max-requests-jitter", "busy-rps", "alarm-requests-p10", "alarm-window"})
       has_no_effect(name, "nobody counts the requests of a command");
@@ -165,6 +165,8 @@ std::vector<std::string> warnings_about(const Config& config, const Settings& se
   if (config.app.kind == AppKind::native) has_no_effect("python", "a native app has no Python");
   if (config.app.kind == AppKind::python && config.server.worker_class == "uvicorn")
     has_no_effect("threads", "uvicorn serves with one loop; -k gthread has threads");
+  if (config.server.certfile)
+    has_no_effect("idle-ignore", "requests over TLS are read by workers alone; --health-bind answers health checks");
   if (config.recycling.memory_limit == MemoryLimit::off)
     for (const auto name : {"limit-jitter", "limit-spread", "hard-limit", "min-runway", "runway"})
       has_no_effect(name, "there is no --memory-limit");

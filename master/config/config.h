@@ -50,7 +50,8 @@ struct ListenConfig {
 
 // Of clients, between two workers.
 struct ConnectionsConfig {
-  std::optional<unsigned> parking_max;  // none: follows from the limit of open files
+  std::optional<unsigned> parking_max;   // none: follows from the limit of open files
+  std::vector<std::string> idle_ignore;  // paths, each with its slash
   bool operator==(const ConnectionsConfig&) const = default;
 };
 

@@ -1,6 +1,8 @@
 // The flags, a row each: name, letter, metavar, default, group, help, type with range and field.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/worker_limits.h"
 #include "master/config/app_name.h"
 #include "master/config/env_file.h"
@@ -15,6 +17,8 @@ using namespace std::chrono_literals;
 using Rows = std::vector<Flag>;
 
 constexpr unsigned most_parked = 65536;  // a choice: each is a descriptor of the master
+// Choices: each is compared with what a client of a sleeping app says, and all go to each worker.
+constexpr std::size_t most_ignored_paths = 64, longest_ignored_path = 1024;
 
 FlagType with(FlagShape shape, std::function<Result<void>(Config&, std::string_view)> read) { return {shape, read}; }
 
@@ -59,6 +63,26 @@ Result<void> read_bind(Config& config, std::string_view text) {
   auto address = parse_bind_address(text);
   if (!address) return address.error();
   config.listen.bind.push_back(*std::move(address));
+  return {};
+}
+
+// Several may stand in one text, with commas between them.
+Result<void> read_ignored_paths(Config& config, std::string_view text) {
+  auto& paths = config.connections.idle_ignore;
+  for (bool last = false; !last;) {
+    const auto comma = text.find(',');
+    const std::string_view path = text.substr(0, comma);
+    last = comma == text.npos;
+    text.remove_prefix(last ? text.size() : comma + 1);
+    if (path.empty() || path.front() != '/') return Error{in_quotes(path) + " is no path: it begins with /"};
+    for (const char c : path)
+      if (c <= ' ' || c > '~' || c == '?' || c == '#')
+        return Error{in_quotes(path) + " is no path as a request has it: no ?, no #, no blank, ASCII letters alone"};
+    if (path.size() > longest_ignored_path)
+      return Error{"a path is longer than " + std::to_string(longest_ignored_path) + " bytes"};
+    if (std::ranges::find(paths, path) == paths.end()) paths.emplace_back(path);
+    if (paths.size() > most_ignored_paths) return Error{"more than " + std::to_string(most_ignored_paths) + " paths"};
+  }
   return {};
 }
 
@@ -134,6 +158,10 @@ Rows listening_rows() {
        "how many idle connections moult keeps between two workers (default: from the limit of open files, at most "
        "4096)",
        number(&Config::connections, &ConnectionsConfig::parking_max, 0, most_parked)},
+      {"idle-ignore", 0, "PATH", "", FlagGroup::listening,
+       "GET and HEAD of this path are health checks: no visitors, and answered by moult itself while the app sleeps; "
+       "may be given several times",
+       with(FlagShape::list, read_ignored_paths)},
   };
 }
 

@@ -55,7 +55,8 @@ WrittenSettings write_settings(const ForkServerSettings& settings, pid_t master,
                  {"forwarded_allow_ips", or_null(settings.forwarded_allow_ips)},
                  {"root_path", or_null(settings.root_path)},
                  {"certfile", or_null(settings.certfile)},
-                 {"keyfile", or_null(settings.keyfile)}};
+                 {"keyfile", or_null(settings.keyfile)},
+                 {"idle_ignore", json(settings.idle_ignore)}};
   // A name that is no UTF-8 (a path may be any bytes) is written with replacement characters rather than thrown over.
   written.json = all.dump(-1, ' ', false, json::error_handler_t::replace);
   return written;

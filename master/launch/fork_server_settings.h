@@ -28,6 +28,7 @@ struct ForkServerSettings {
   std::optional<int> threads;
   std::string log_level = "info";
   std::optional<std::string> access_logfile, forwarded_allow_ips, root_path, certfile, keyfile;
+  std::vector<std::string> idle_ignore;
 };
 
 struct WrittenSettings {

@@ -29,6 +29,7 @@ const std::vector<std::string> usable{"bind",
                                       "umask",
                                       "backlog",
                                       "parking-max",
+                                      "idle-ignore",
                                       "threads",
                                       "log-level",
                                       "access-logfile",
@@ -88,8 +89,8 @@ const std::vector<std::string> usable{"bind",
                                       "recycle-rate",
                                       "recycle-burst",
                                       "min-healthy"};
-const std::vector<std::string> later{"state-dir",    "linger-timeout", "idle",     "warmth",  "warm-for",    "spares",
-                                     "wake-timeout", "idle-ignore",    "on-sleep", "on-wake", "sidecar-bind"};
+const std::vector<std::string> later{"state-dir", "linger-timeout", "idle",     "warmth",  "warm-for",
+                                     "spares",    "wake-timeout",   "on-sleep", "on-wake", "sidecar-bind"};
 
 TEST(Flags, KnowsEveryFlagOfTheDesign) {
   for (const auto& name : usable) {

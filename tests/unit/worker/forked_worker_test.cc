@@ -20,6 +20,7 @@ WorkerSettings settings() {
   given.internal_fd = 9;
   given.server_options["color"] = "blue";
   given.settings["keep_alive_seconds"] = "75";
+  given.idle_ignore = {"/healthz", "/"};
   return given;
 }
 
@@ -81,6 +82,15 @@ TEST_F(WorkerOverAChannel, KnowsWhatItWasGiven) {
   EXPECT_STREQ(context.server_option("color"), "blue");
   EXPECT_EQ(context.server_option("shape"), nullptr);
   EXPECT_STREQ(context.setting("keep_alive_seconds"), "75");
+}
+
+TEST_F(WorkerOverAChannel, KnowsAHealthCheck) {
+  const WorkerContext& context = worker;
+  for (const auto& [method, target] : {std::pair{"GET", "/healthz"}, {"HEAD", "/healthz?a=/b?c"}, {"GET", "/"}})
+    EXPECT_TRUE(context.is_ignored(method, target)) << target;
+  for (const auto& [method, target] :
+       {std::pair{"POST", "/healthz"}, {"GET", "/healthz/"}, {"GET", "/%68ealthz"}, {"GET", ""}, {"", "/"}})
+    EXPECT_FALSE(context.is_ignored(method, target)) << target;
 }
 
 TEST_F(WorkerOverAChannel, SaysWhatTheContractNames) {

@@ -124,6 +124,15 @@ TEST_F(NativeExample, ServesManyRequestsOnOneConnectionAndCountsThem) {
   expect_soon(ScoreboardField::open_connections, 1);
 }
 
+TEST_F(NativeExample, AnswersAHealthCheckWhichIsNoActivity) {
+  Client client(door);
+  client.get("/healthz");
+  client.answer();
+  expect_soon(ScoreboardField::requests_finished, 1);
+  EXPECT_EQ((*this)[ScoreboardField::requests_started], 1u);
+  EXPECT_EQ((*this)[ScoreboardField::last_visitor_activity_ns], 0u);
+}
+
 TEST_F(NativeExample, TakesSplitPipelinedAndLargeRequests) {
   Client client(door);
   const std::string body(300'000, 'b');

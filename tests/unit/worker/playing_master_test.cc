@@ -29,7 +29,7 @@ std::string settings_json(const ServerPlan& plan) {
          plan.preload + R"(","post_fork":null,"worker_class":"auto","server_options":)" + plan.server_options +
          R"(,"listeners":[)" + listeners + R"(],"internal_fd":)" +
          (plan.internal_fd >= 0 ? std::to_string(plan.internal_fd) : "null") +
-         R"(,"keep_alive_seconds":75,"timeout_seconds":30,"threads":null})";
+         R"(,"keep_alive_seconds":75,"timeout_seconds":30,"threads":null,"idle_ignore":["/healthz"]})";
 }
 
 void wait_until_readable(int fd) {

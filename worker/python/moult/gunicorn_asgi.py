@@ -13,6 +13,7 @@ from gunicorn.workers import gasgi
 from . import ledger
 from .asgi_counting import CountingApp
 from .contract import OPEN_CONNECTIONS, UPGRADED_CONNECTIONS
+from .ignored_paths import IgnoredPaths
 from .scheduled_call import mark_scope
 from .worker_process import Worker
 
@@ -78,7 +79,8 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
 
         def load_wsgi(self) -> None:
             super().load_wsgi()
-            self.asgi = CountingApp(self.asgi, visitors, calls, upgraded)
+            ignored = IgnoredPaths(worker.settings.idle_ignore, worker.settings.root_path or "")
+            self.asgi = CountingApp(self.asgi, visitors, calls, upgraded, ignored)
 
         def moult_announce_close(self) -> None:
             """The class itself says `Connection: close` in answers from now on."""

@@ -14,6 +14,8 @@ from .contract import (CALLS_FINISHED, CALLS_STARTED, LAST_VISITOR_ACTIVITY_NS, 
 
 class Ledger(NamedTuple):
     begin: Callable[[Hashable], None]
+    # One that is no activity and keeps no app awake, nor counts as started before it is finished: a health check.
+    begin_ignored: Callable[[Hashable], None]
     # It streams, or was upgraded: exempt from --request-timeout, and in flight for as long as it is open.
     is_long: Callable[[Hashable], None]
     finish: Callable[[Hashable], None]
@@ -27,6 +29,7 @@ def of_visitors(words: Any) -> Ledger:
     """Requests that came through a public door. For one thread."""
     plain: Dict[Hashable, int] = {}  # in the order of their beginning, so the first is the oldest
     exempt: Set[Hashable] = set()
+    ignored: Set[Hashable] = set()
     started = finished = shown_oldest = 0
     pop = plain.pop
 
@@ -52,6 +55,14 @@ def of_visitors(words: Any) -> Ledger:
             if began == shown_oldest:
                 show_oldest()
 
+    def finish_ignored(key: Hashable) -> None:
+        nonlocal started, finished
+        ignored.remove(key)
+        started += 1
+        finished += 1
+        words[REQUESTS_STARTED] = started
+        words[REQUESTS_FINISHED] = finished
+
     def finish(key: Hashable) -> None:
         nonlocal finished, shown_oldest
         began = pop(key, 0)
@@ -63,6 +74,8 @@ def of_visitors(words: Any) -> Ledger:
         elif key in exempt:
             exempt.remove(key)
         else:
+            if key in ignored:
+                finish_ignored(key)
             return
         words[LAST_VISITOR_ACTIVITY_NS] = monotonic_ns()
         finished += 1
@@ -72,8 +85,8 @@ def of_visitors(words: Any) -> Ledger:
         for key in [key for key in plain if streams(key)]:
             is_long(key)
 
-    return Ledger(begin, is_long, finish, lambda: _one_more_5xx(words), find_streams,
-                  lambda: list(plain) + list(exempt))
+    return Ledger(begin, ignored.add, is_long, finish, lambda: _one_more_5xx(words), find_streams,
+                  lambda: [*plain, *exempt, *ignored])
 
 
 def of_calls(words: Any) -> Ledger:
@@ -89,7 +102,7 @@ def of_calls(words: Any) -> Ledger:
             running.remove(key)
             words[CALLS_FINISHED] += 1
 
-    return Ledger(begin, lambda key: None, finish, lambda: _one_more_5xx(words), lambda streams: None,
+    return Ledger(begin, begin, lambda key: None, finish, lambda: _one_more_5xx(words), lambda streams: None,
                   lambda: list(running))
 
 

@@ -32,6 +32,7 @@ class Settings(NamedTuple):
     root_path: Optional[str]
     certfile: Optional[str]
     keyfile: Optional[str]
+    idle_ignore: List[str]
 
     def fds(self) -> List[int]:
         listening = [listener.fd for listener in self.listeners]

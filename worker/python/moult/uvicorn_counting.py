@@ -14,6 +14,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from . import ledger
 from .contract import OPEN_CONNECTIONS, UPGRADED_CONNECTIONS
+from .ignored_paths import IgnoredPaths, of_scope
 from .scheduled_call import OUR_PREFIX, mark_scope, strip_headers
 from .uvicorn_keep_alive import ConnectionLoop, IdleTimer
 from .uvicorn_rest_of_body import RestOfBody
@@ -46,7 +47,7 @@ class Counting:
     at once at the answers that are not all with the kernel yet; else that is done now and then."""
 
     def __init__(self, protocol: Any, words: Any, visitors: ledger.Ledger, calls: ledger.Ledger,
-                 connection_loop: ConnectionLoop, app: Any) -> None:
+                 connection_loop: ConnectionLoop, app: Any, ignored: IgnoredPaths) -> None:
         async def called(scope: Any, receive: Any, send: Any) -> None:
             """The app as the internal door has it, and by which its requests are known."""
             mark_scope(scope)
@@ -58,8 +59,9 @@ class Counting:
 
         module = cycle_module(protocol)
         _count_5xx(module, visitors.server_error)
+        begin_visit = ignored.beginning(visitors, lambda cycle: of_scope(cycle.scope))
         module.RequestResponseCycle = _counting_cycle(  # type: ignore[union-attr]
-            module.RequestResponseCycle, visitors.begin, calls.begin, called, app)  # type: ignore[union-attr]
+            module.RequestResponseCycle, begin_visit, calls.begin, called, app)  # type: ignore[union-attr]
         running = _running(visitors, calls)
         settling = _Settling(finish_either, connection_loop.whole.call_later)
         self.settle = settling.look

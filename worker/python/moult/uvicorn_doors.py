@@ -1,10 +1,11 @@
 """Which protocol classes answer at which door, and where their requests are counted."""
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, List, NamedTuple
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from . import asgi_counting, ledger, uvicorn_counting
 from .contract import UPGRADED_CONNECTIONS
+from .ignored_paths import IgnoredPaths
 from .uvicorn_keep_alive import ConnectionLoop
 
 
@@ -17,11 +18,12 @@ class Doors(NamedTuple):
     moves: bool  # what comes through `public` is of a class that we know, and can be handed over between two requests
 
 
-def make_doors(config: Any, words: Any, loop: Any) -> Doors:
+def make_doors(config: Any, words: Any, loop: Any, idle_ignore: List[str]) -> Doors:
     """In the worker, once its loop is there: around its own scoreboard."""
     visitors, calls = ledger.of_visitors(words), ledger.of_calls(words)
     connection_loop = ConnectionLoop(loop)
     protocol = config.http_protocol_class
+    ignored = IgnoredPaths(idle_ignore, config.root_path or "")
 
     def look(connections: Any) -> None:
         count.settle()
@@ -29,7 +31,8 @@ def make_doors(config: Any, words: Any, loop: Any) -> Doors:
         visitors.find_streams(uvicorn_counting.is_streaming)
 
     if uvicorn_counting.can_count(protocol):
-        count = uvicorn_counting.Counting(protocol, words, visitors, calls, connection_loop, config.loaded_app)
+        count = uvicorn_counting.Counting(
+            protocol, words, visitors, calls, connection_loop, config.loaded_app, ignored)
         if config.ws_protocol_class is not None:
             config.ws_protocol_class = uvicorn_counting.counting_websocket(config.ws_protocol_class, words, visitors)
         return Doors(count.public, count.internal, look, config.ssl is None)
@@ -40,6 +43,6 @@ def make_doors(config: Any, words: Any, loop: Any) -> Doors:
         words[UPGRADED_CONNECTIONS] += by
 
     count = uvicorn_counting.Counting(
-        AutoHTTPProtocol, words, visitors, calls, connection_loop, config.loaded_app)
-    config.loaded_app = asgi_counting.CountingApp(config.loaded_app, visitors, None, upgraded)
+        AutoHTTPProtocol, words, visitors, calls, connection_loop, config.loaded_app, ignored)
+    config.loaded_app = asgi_counting.CountingApp(config.loaded_app, visitors, None, upgraded, ignored)
     return Doors(protocol, count.internal, look, False)

@@ -59,7 +59,7 @@ class Server(uvicorn.Server):
         if getattr(self.lifespan, "should_exit", False):
             raise Refused(heard.text() or "the app's start-up (lifespan) failed and said no more")
         loop = asyncio.get_running_loop()
-        self._doors = make_doors(self.config, self._worker.words, loop)
+        self._doors = make_doors(self.config, self._worker.words, loop, self._worker.settings.idle_ignore)
         public = self._doors.public
         self._moving = UvicornConnections(self._worker, self.server_state.connections,
                                           public if self._doors.moves else (), self._factory(public))

@@ -9,6 +9,7 @@ from gunicorn.http.errors import ParseException
 
 from . import ledger
 from .contract import OPEN_CONNECTIONS
+from .ignored_paths import IgnoredPaths
 from .scheduled_call import mark_environ
 from .worker_process import Worker
 
@@ -17,11 +18,12 @@ _here = threading.local()  # .request: what the thread is answering
 
 
 class Request:
-    __slots__ = ("ledger", "is_call", "worker", "response")
+    __slots__ = ("ledger", "is_call", "asked", "worker", "response")
 
-    def __init__(self, counted: ledger.Ledger, is_call: bool, worker: Worker) -> None:
+    def __init__(self, counted: ledger.Ledger, is_call: bool, asked: Any, worker: Worker) -> None:
         self.ledger = counted
         self.is_call = is_call
+        self.asked = asked  # gunicorn's own
         self.worker = worker
         self.response: Optional[Any] = None  # gunicorn's, as soon as the app is called
 
@@ -104,15 +106,19 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
     visitors = ledger.thread_safe(ledger.of_visitors(words), lock)
     calls = ledger.thread_safe(ledger.of_calls(words), lock)
     requests: Set[Request] = set()
+    ignored = IgnoredPaths(worker.settings.idle_ignore)
+    begin_visit = ignored.beginning(
+        visitors, lambda request: (request.asked.method, request.asked.path.encode("latin-1")))
 
     class CountingWorker(worker_class):  # type: ignore[misc]
         moult_requests = requests
 
         def handle_request(self, *arguments: Any) -> Any:
             is_call = internal_name is not None and _door(arguments) == internal_name
-            request = _here.request = Request(calls if is_call else visitors, is_call, worker)
+            asked = next(one for one in arguments if hasattr(one, "method"))
+            request = _here.request = Request(calls if is_call else visitors, is_call, asked, worker)
             requests.add(request)
-            request.ledger.begin(request)
+            (calls.begin if is_call else begin_visit)(request)
             try:
                 return super().handle_request(*arguments)
             finally:
