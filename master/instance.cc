@@ -5,6 +5,7 @@
 
 #include "base/event_loop.h"
 #include "master/connections/backlog.h"
+#include "master/connections/sleeping_doors.h"
 #include "master/control/supervisor_parts.h"
 #include "master/instance_options.h"
 #include "master/launch/open_files.h"
@@ -12,7 +13,6 @@
 #include "master/pool/capacity_teller.h"
 #include "master/pool/close_announcer.h"
 #include "master/pool/health_watch.h"
-#include "master/recycling/memory_watch.h"
 #include "master/report/fleet_report.h"
 namespace moult {
 namespace {
@@ -39,6 +39,7 @@ struct Instance::Parts {
   std::unique_ptr<FleetGate> gate;
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<ConnectionKeeper> connection_keeper;
+  std::unique_ptr<SleepingDoors> sleeping_doors;
   std::unique_ptr<Backlog> backlog;
   std::unique_ptr<CloseAnnouncer> close_announcer;
   std::unique_ptr<CapacityTeller> capacity_teller;
@@ -74,11 +75,15 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   supervisor->observe(*close_announcer);
   connection_keeper = std::make_unique<ConnectionKeeper>(
       loop.get(), options::parking(config), [this](WorkerId id) { return supervisor->link(id); },
-      [] { return room_for_a_parked_connection(); });
+      [] { return room_for_a_parked_connection(); }, options::while_asleep(config));
   supervisor->observe(*connection_keeper);
   supervisor->on_connections(connection_keeper->events());
+  sleeping_doors = std::make_unique<SleepingDoors>(
+      loop.get(), *connection_keeper, [this] { return doors->listeners.descriptors(); },
+      [needed = options::descriptors_of_a_wake(config)] { return room_for_a_launch(needed); });
   backlog = std::make_unique<Backlog>(loop.get(), *connection_keeper);
   supervisor->on_close_listeners([this](WorkerId) {
+    sleeping_doors->watch(false);
     doors->listeners.shut();
     backlog->hand_over(doors->listeners.descriptors(), [this] {
       doors->close();
@@ -87,6 +92,7 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   });
   supervisor->on_finished([this](int code) {
     exit_code = code;
+    sleeping_doors->watch(false);
     doors->close();  // nobody will serve who comes while we take our leave
     connection_keeper->finish(
         [this] { gate->leave({monotonic_now(loop.get()) + longest_farewell}, [this] { uv_stop(loop.get()); }); });

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "master/connections/parking.h"
+#include "master/connections/connection_keeper.h"
 #include "master/instance_options.h"
+#include "master/launch/open_files.h"
 namespace moult::options {
 namespace {
 using namespace std::chrono_literals;
@@ -42,6 +43,17 @@ ParkingPolicy parking(const Config& config) {
     policy.most = std::min<std::size_t>(config.connections.parking_max.value_or(room_for_parking()), most_that_fit());
   return policy;
 }
+
+// Where it is not sure that workers take connections, a bare connect wakes the app, until one has said so: else its
+// client could wait for a worker that never takes it.
+WhileAsleep while_asleep(const Config& config) {
+  const auto& kind = config.server.worker_class;
+  const bool is_known = kind == "auto" || kind == "uvicorn" || kind == "gthread";
+  return {.ignored_paths = config.connections.idle_ignore,
+          .workers_adopt = config.app.kind == AppKind::python && is_known && !config.server.certfile};
+}
+
+std::size_t descriptors_of_a_wake(const Config& config) { return config.workers.count * descriptors_of_a_worker; }
 
 std::vector<std::string> parking_cut(const Config& config) {
   const auto& wanted = config.connections.parking_max;

@@ -16,7 +16,8 @@
 #include "master/report/reporting.h"
 namespace moult {
 struct ParkingPolicy;
-}
+struct WhileAsleep;
+}  // namespace moult
 namespace moult::options {
 ReportOptions report(const Config&, const std::string& version, const ServiceManagerSettings&);
 std::string private_folder(const Config&);  // that of the control socket
@@ -26,6 +27,8 @@ LaunchOptions launch(const Config&, const Doors&, const InstalledParts&, std::op
 SupervisorPolicy supervisor(const Config&);
 ParkingPolicy parking(const Config&);                 // after raise_open_files()
 std::vector<std::string> parking_cut(const Config&);  // the same: a line, if --parking-max cannot be had
+WhileAsleep while_asleep(const Config&);
+std::size_t descriptors_of_a_wake(const Config&);  // beside those of one launch: of all workers that it brings
 MemoryWatchOptions recycling(const Config&);
 FleetPolicy fleet(const Config&);
 // Reads the password's and the authority's file. What becomes of the store is said in the log.

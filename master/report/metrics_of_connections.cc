@@ -28,6 +28,12 @@ void add_connections(MetricFamilies& all, const ParkingDescription& parking) {
                       "Those not taken (no room, or lost on the way): their worker's.", counts.declined));
   all.push_back(count("moult_connections_refused_total", "Those whose client spoke, and got 503: no worker served.",
                       counts.refused));
+  all.push_back(count("moult_connections_accepted_total",
+                      "Connections that moult itself accepted: while the app slept, and the last at a stop.",
+                      counts.accepted));
+  all.push_back(count("moult_ignored_requests_total",
+                      "Requests for --idle-ignore paths that moult answered itself while the app slept.",
+                      parking.ignored_requests));
   all.push_back(closed(counts));
 }
 }  // namespace moult

@@ -80,12 +80,19 @@ Json gate_json(const GateDescription& gate) {
 
 Json parking_json(const ParkingDescription& parking) {
   const ParkingCounts& counts = parking.counts;
-  return {{"held", parking.held},          {"callers", parking.callers},
-          {"offered", parking.offered},    {"most", parking.most},
-          {"parked", counts.parked},       {"handed_over", counts.given},
-          {"declined", counts.declined},   {"closed_by_client", counts.closed_by_client},
-          {"timed_out", counts.timed_out}, {"closed_at_stop", counts.closed_at_stop},
-          {"refused", counts.refused}};
+  return {{"held", parking.held},
+          {"callers", parking.callers},
+          {"offered", parking.offered},
+          {"most", parking.most},
+          {"parked", counts.parked},
+          {"handed_over", counts.given},
+          {"declined", counts.declined},
+          {"closed_by_client", counts.closed_by_client},
+          {"timed_out", counts.timed_out},
+          {"closed_at_stop", counts.closed_at_stop},
+          {"refused", counts.refused},
+          {"accepted", counts.accepted},
+          {"ignored_requests", parking.ignored_requests}};
 }
 
 Json recent_json(const RecentRecycles& recent) {
