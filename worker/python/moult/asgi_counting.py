@@ -38,7 +38,7 @@ class CountingApp:
                 ledger.server_error()
             await send(message)
 
-        if kind == "http" and self._ignored.has(*of_scope(scope)):
+        if self._ignored and kind == "http" and self._ignored.has(*of_scope(scope)):
             ledger.begin_ignored(key)
         else:
             ledger.begin(key)

@@ -17,6 +17,9 @@ class IgnoredPaths:
         prefix = root_path.rstrip("/").encode()
         self._paths = frozenset(written + [prefix + path for path in written])
 
+    def __bool__(self) -> bool:
+        return bool(self._paths)
+
     def has(self, method: str, raw_path: bytes) -> bool:
         """`raw_path`: as it was asked for, undecoded; what follows a question mark is of no account."""
         return method in _METHODS and (raw_path in self._paths or raw_path.partition(b"?")[0] in self._paths)

@@ -23,7 +23,7 @@ class Request:
     def __init__(self, counted: ledger.Ledger, is_call: bool, asked: Any, worker: Worker) -> None:
         self.ledger = counted
         self.is_call = is_call
-        self.asked = asked  # gunicorn's own
+        self.asked = asked  # gunicorn's own; None: nobody wants to know
         self.worker = worker
         self.response: Optional[Any] = None  # gunicorn's, as soon as the app is called
 
@@ -115,7 +115,7 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
 
         def handle_request(self, *arguments: Any) -> Any:
             is_call = internal_name is not None and _door(arguments) == internal_name
-            asked = next(one for one in arguments if hasattr(one, "method"))
+            asked = next(one for one in arguments if hasattr(one, "method")) if ignored else None
             request = _here.request = Request(calls if is_call else visitors, is_call, asked, worker)
             requests.add(request)
             (calls.begin if is_call else begin_visit)(request)
