@@ -2,7 +2,9 @@
 #include "master/connections/sleeping_doors.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
+#include <ctime>
 #include <deque>
 
 #include "tests/unit/connections/caller.h"
@@ -55,6 +57,12 @@ class SleepingDoorsTest : public testing::Test {
   void turn_for(std::chrono::milliseconds time) {  // what must not happen has that long to happen
     const auto end = std::chrono::steady_clock::now() + time;
     loop.run_until([&] { return std::chrono::steady_clock::now() >= end; });
+  }
+  // The time that it computes for meanwhile.
+  std::chrono::milliseconds work_in(std::chrono::milliseconds time) {
+    const std::clock_t before = std::clock();
+    turn_for(time);
+    return std::chrono::milliseconds(1000 * (std::clock() - before) / CLOCKS_PER_SEC);
   }
   MonotonicTime in(Duration time) {
     uv_update_time(loop.get());
@@ -207,7 +215,7 @@ TEST_F(SleepingDoorsTest, WhoComesWhenNoMoreCanBeParkedWaitsOutsideAndIsACaller)
   EXPECT_EQ(told, 0);
   call();
   ASSERT_TRUE(loop.run_until([&] { return told == 1; }));
-  turn_for(20ms);
+  EXPECT_LT(work_in(60ms), 30ms) << "nobody spins";
   EXPECT_EQ(told, 1) << "once";
   EXPECT_EQ(held(), 2u);
   first.hang_up();
@@ -233,6 +241,27 @@ TEST_F(SleepingDoorsTest, WithoutADescriptorForAClientItWaitsOutsideAndIsACaller
   ASSERT_TRUE(loop.run_until([&] { return told == 1; }));
   EXPECT_EQ(held(), 0u);
   EXPECT_TRUE(somebody_is_at_the_door());
+}
+
+// The limit of the process itself: all that is needed has been opened before.
+TEST_F(SleepingDoorsTest, WhereTheKernelGivesNoDescriptorItIsTheSameAndNobodySpins) {
+  doors->watch(true);
+  call_and_be_taken_in();
+  call();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest_free = UniqueFd(::dup(0)).get();
+  const rlimit full{static_cast<rlim_t>(lowest_free), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &full), 0);
+  const bool was_told = loop.run_until([&] { return told == 1; });
+  const auto work = work_in(60ms);
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(was_told);
+  EXPECT_EQ(told, 1);
+  EXPECT_LT(work, 30ms);
+  EXPECT_EQ(held(), 1u);
+  doors->refuse(in(5ms));  // a wake that failed
+  EXPECT_TRUE(loop.run_until([&] { return held() == 2; })) << "now there is one";
 }
 
 TEST_F(SleepingDoorsTest, WhatWorkersDoNotTakeIsNotOursToAccept) {
