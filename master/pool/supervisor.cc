@@ -82,6 +82,10 @@ void Supervisor::reload(std::function<void(const ReloadOutcome&)> finished) {
   reload_ = std::move(pending);
 }
 
+void Supervisor::sleep() { pool_.post(SetMode{Mode::sleep}); }
+void Supervisor::wake() { pool_.post(SetMode{Mode::serve}); }
+void Supervisor::set_spares(unsigned spares) { pool_.post(SetSpares{spares}); }
+
 void Supervisor::stop() {
   end_reload("moult is stopping");
   pool_.post(Stop{});

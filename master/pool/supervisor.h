@@ -81,7 +81,11 @@ class Supervisor {
   void start(unsigned workers);  // loads the first generation
   void scale(unsigned workers);
   void reload(std::function<void(const ReloadOutcome&)> finished);  // with a later one it ends together
-  void stop();                                                      // graceful; again: no effect
+  // Nobody is wanted in a slot, and all retire; then everybody again. No effect while a stop is in hand.
+  void sleep();
+  void wake();
+  void set_spares(unsigned spares);  // how many started workers are kept beside those in slots, asleep as well
+  void stop();                       // graceful; again: no effect
   void stop_quickly();
   void hung(WorkerId, const std::string& why);
   void judge(std::vector<Verdict>);  // the recycler's word: a level, overwritten by the next
