@@ -82,7 +82,8 @@ class Worker:
         self.words = contract.open_scoreboard(os.dup(scoreboard))
         self.id = master.next_id()
         fds = [theirs.fileno(), scoreboard] + ([output, output] if output is not None else [])
-        say(master.channel, ("FORK", self.id), ("SLOT", slot), fds=fds)
+        lines = [("FORK", self.id)] + ([("SLOT", slot)] if slot is not None else [])
+        say(master.channel, *lines, fds=fds)
         theirs.close()
         os.close(scoreboard)
         self.pid = None
@@ -103,6 +104,16 @@ class Worker:
         message = self.next_message()
         assert message and message.get("READY") == "1", (message, self.next_message())
         self.drain = message["DRAIN"]
+        return self
+
+    def parked(self):
+        message = self.next_message()
+        assert message == {"PARKED": "1"}, (message, self.next_message())
+        return self
+
+    def go(self, slot):
+        self.slot = slot
+        say(self.channel, ("GO", 1), ("SLOT", slot))
         return self
 
     def retire(self, seconds=10.0, nobody_adopts=False):
@@ -235,6 +246,10 @@ class Master:
     def worker(self, slot=0):
         """A worker that serves."""
         return self.fork(slot).hello().ready()
+
+    def spare(self):
+        """One that has started and waits for its slot."""
+        return self.fork(None).hello().parked()
 
     @contextlib.contextmanager
     def logs_once_more(self, text):

@@ -21,6 +21,11 @@ _RETIRING_BEAT_SECONDS = 0.05
 _BOOT_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 
 
+def age(slot: Optional[int]) -> int:
+    """As hooks see a worker; 0: a spare."""
+    return 0 if slot is None else slot + 1
+
+
 def class_kind(worker_class: Any) -> str:
     """uvicorn, asgi, gthread or wsgi: how its requests are counted and drained."""
     names = [one.__name__ for one in worker_class.__mro__]
@@ -94,7 +99,7 @@ class _Heartbeat:
 
 def _hosting(counting_class: Any, worker: Worker, moves: bool = False) -> Any:
     """`moves`: a class whose connections can move hears the master in its own loop, and drains by itself."""
-    class Hosted(counting_class):  # type: ignore[misc]
+    class Hosted(_parking(counting_class, worker)):  # type: ignore[misc]
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
             self.tmp.first_beat = self.moult_ready
@@ -147,6 +152,26 @@ def _hosting(counting_class: Any, worker: Worker, moves: bool = False) -> Any:
             sys.exit(0)
 
     return Hosted
+
+
+def _parking(counting_class: Any, worker: Worker) -> Any:
+    """A spare waits when its start-up is done and no listener is in its loop."""
+    class Parking(counting_class):  # type: ignore[misc]
+        def moult_park(self) -> None:
+            worker.park()
+            self.age = age(worker.slot)
+
+        def run(self) -> None:
+            if not hasattr(counting_class, "_get_ssl_context"):
+                self.moult_park()
+            super().run()
+
+        def _get_ssl_context(self) -> Any:
+            """The asgi class's, after the app's start-up, which is in run(). Its loop stands still meanwhile."""
+            self.moult_park()
+            return super()._get_ssl_context()
+
+    return Parking
 
 
 def _poll_briefly(poller: Any, worker: Worker) -> None:

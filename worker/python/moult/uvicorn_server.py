@@ -64,12 +64,34 @@ class Server(uvicorn.Server):
         self._moving = UvicornConnections(self._worker, self.server_state.connections,
                                           public if self._doors.moves else (), self._factory(public))
         self._worker.handover = self._moving.handover if self._doors.moves else None
-        await self._listen()
         loop.add_reader(self._worker.channel.fileno(), self._channel_readable)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
             loop.add_signal_handler(number, self.handle_exit, number, None)
         loop.add_signal_handler(signal.SIGUSR1, self._reopen_logs)
+        if self._worker.slot is None:
+            await self._park()
+            if self.should_exit:  # nobody wants it any more
+                await self._shut_app_down(_QUICK_SECONDS if self.force_exit else None)
+                return
+        await self._listen()
         self._worker.say_ready()
+
+    async def _park(self) -> None:
+        """Until it is given a slot. The app's own tasks run on; nothing of ours does."""
+        loop, worker = asyncio.get_running_loop(), self._worker
+        worker.say_parked()
+        warm = worker.warm_pages_fd()
+        if warm is not None:
+            loop.add_reader(warm, self._populate, warm)
+        self._wake = loop.create_future()
+        if not self.should_exit:
+            await self._wake
+        if warm is not None:
+            loop.remove_reader(warm)
+
+    def _populate(self, warm: int) -> None:
+        asyncio.get_running_loop().remove_reader(warm)
+        self._worker.populate()
 
     async def _listen(self) -> None:
         settings = self._worker.settings
@@ -101,6 +123,8 @@ class Server(uvicorn.Server):
             self._announce_close()
         if told_to_retire:
             self.handle_exit(signal.SIGTERM, None)
+        elif self._worker.has_parked and not self._worker.is_ready and self._worker.slot is not None:
+            self._wake_up()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         self.should_exit = True
@@ -146,11 +170,14 @@ class Server(uvicorn.Server):
             self._worker.requests_cut = len(self.server_state.tasks)
         time_left = max(0.1, self._worker.retire_deadline() - time.monotonic())
         limit = min(_QUICK_SECONDS, time_left) if self.force_exit else time_left
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self.lifespan.shutdown(), limit)
+        await self._shut_app_down(limit)
         if self._worker.requests_cut or self.force_exit:
             # asyncio.run() waits for the threads of the loop's pool without a limit: now it has one without threads.
             asyncio.get_running_loop().set_default_executor(concurrent.futures.ThreadPoolExecutor())
+
+    async def _shut_app_down(self, seconds: Optional[float]) -> None:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.lifespan.shutdown(), seconds)
 
     async def _stop_accepting(self) -> None:
         """In two steps. asyncio makes a connection of what it accepted a turn later, and not for a closed server. And
