@@ -154,7 +154,11 @@ bool ChannelLink::tell(Message message) {
   return port_ && !port_->ended() && static_cast<bool>(port_->send(std::move(message)));
 }
 
-void ChannelLink::go() { tell({{"GO", "1"}}); }
+void ChannelLink::go(unsigned slot) {
+  output_.rename(worker_prefix(slot));
+  home_.takes_slot(id_, slot);
+  tell({{"GO", "1"}, {"SLOT", std::to_string(slot)}});
+}
 
 void ChannelLink::retire(MonotonicTime deadline, Adopters adopters) {
   if (!process_) return give_up();

@@ -36,12 +36,13 @@ void stop(Goal& goal, const PoolPolicy& policy, MonotonicTime now) {
   }
 }
 
-// What failed was other code: an empty slot tries the new one at once.
+// What failed was other code: an empty slot tries the new one at once, and so does a spare.
 void on_loaded(Pool& pool, Generation loaded) {
   Goal& goal = pool.goal;
   if (loaded <= goal.candidate || loaded <= goal.proven) return;
   goal.candidate = loaded;
   goal.candidate_failures = 0;
+  pool.spare_boots = {};
   for (unsigned slot = 0; slot < pool.slots.size(); ++slot)
     if (!in_slot(pool, slot, WorkerState::serving) && !in_slot(pool, slot, WorkerState::booting)) pool.slots[slot] = {};
 }

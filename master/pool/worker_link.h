@@ -44,8 +44,8 @@ struct LinkEvents {
 
 class WorkerLink {
  public:
-  virtual ~WorkerLink() = default;  // kills what is left of its process group; its events are never called again
-  virtual void go() = 0;            // a spare takes a slot
+  virtual ~WorkerLink() = default;     // kills what is left of its process group; its events are never called again
+  virtual void go(unsigned slot) = 0;  // a spare takes it
   // Stop accepting, finish what is in flight, exit by then.
   virtual void retire(MonotonicTime deadline, Adopters) = 0;
   virtual void announce_close() {}             // serve on, but let each answer end its connection: a stop has begun

@@ -24,6 +24,7 @@ class WorkerObserver {
   virtual void pool_settled(const Pool&) {}  // after each of its steps, and when a worker said STOPPING
   virtual void load_started(Generation) {}
   virtual void generation_proven(Generation) {}
+  virtual void reloaded_asleep(Generation) {}  // a reload has ended: it is loaded, and nobody serves it before the wake
   virtual void generation_rejected(Generation, const std::string& /*cause*/) {}  // did not load, or could not boot
   virtual void fork_server_gone(Generation, const Exit&) {}
   virtual void stop_finished(int /*exit_code*/) {}

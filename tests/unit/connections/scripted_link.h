@@ -15,7 +15,7 @@ struct ScriptedLink final : WorkerLink {
   std::optional<MonotonicTime> beat;
   std::map<ConnectionId, UniqueFd> passed;  // what the worker has of it
   explicit ScriptedLink(std::vector<std::string>& words) : said(words) {}
-  void go() override {}
+  void go(unsigned) override {}
   void retire(MonotonicTime, Adopters) override {}
   void signal(int) override {}
   void reopen_logs() override {}
