@@ -106,6 +106,7 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   reporting->on_alarm([this](const std::string& event_line) { alarm_hook->run(event_line); });
   reporting->say(options::saturation(config));
   reporting->say(options::parking_cut(config));
+  supervisor->set_spares(config.workers.spares);
   workers = config.workers.count;
   fleet_report = std::make_unique<FleetReport>(loop.get(), *gate, options::fleet_names(config));
   controls = must(Controls::open(loop.get(), options::control(config, version), operator_parts()));

@@ -112,6 +112,18 @@ Result<void> check_control(const Config& config, const Settings& settings) {
                " is there and is no socket: remove it, or choose another"};
 }
 
+Result<void> check_spares(const Config& config, const Settings& settings) {
+  if (config.workers.spares == 0) return {};
+  const std::string origin = origin_of(settings, "spares");
+  if (config.app.kind == AppKind::command)
+    return Error{origin + ": a command serves as soon as it is started, so that none can wait: leave it out"};
+  if (config.recycling.replace == ReplaceRule::in_place)
+    return Error{origin +
+                 ": a spare is a successor that is there already, and --replace in-place has none: leave one "
+                 "of the two out"};
+  return {};
+}
+
 Result<void> check_fleet(const Config& config, const Settings& settings) {
   const auto& fleet = config.fleet;
   if (!fleet.store) return {};
@@ -141,6 +153,7 @@ Result<void> check_config(const Config& config, const Settings& settings) {
   if (const auto checked = check_tls(config, settings); !checked) return checked;
   if (const auto checked = check_written_files(config, settings); !checked) return checked;
   if (const auto checked = check_control(config, settings); !checked) return checked;
+  if (const auto checked = check_spares(config, settings); !checked) return checked;
   return check_fleet(config, settings);
 }
 

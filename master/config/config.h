@@ -61,6 +61,7 @@ struct WorkersConfig {
   unsigned boot_attempts = 0;
   milliseconds ready_delay{};  // only for a command that does not say READY=1
   bool reload_low_memory = false;
+  unsigned spares = 0;  // kept while awake
   bool operator==(const WorkersConfig&) const = default;
 };
 

@@ -4,8 +4,8 @@ namespace moult {
 std::vector<Flag> flags_of_later_versions() {
   constexpr std::string_view names[] = {"linger-timeout",
                                         // sleeping and waking
-                                        "idle", "warmth", "warm-for", "spares", "wake-timeout",
-                                        "on-sleep", "on-wake", "sidecar-bind", "state-dir"};
+                                        "idle", "warmth", "warm-for", "wake-timeout", "on-sleep", "on-wake",
+                                        "sidecar-bind", "state-dir"};
   std::vector<Flag> rows;
   for (const auto name : names) rows.push_back({.name = name, .group = FlagGroup::later});
   rows.push_back({.name = "schedule", .group = FlagGroup::later, .places = {Place::file}});

@@ -47,6 +47,7 @@ const std::vector<std::string> usable{"bind",
                                       "keyfile",
                                       "worker-prefix",
                                       "reload-low-memory",
+                                      "spares",
                                       "ready-delay",
                                       "boot-timeout",
                                       "boot-attempts",
@@ -89,8 +90,8 @@ const std::vector<std::string> usable{"bind",
                                       "recycle-rate",
                                       "recycle-burst",
                                       "min-healthy"};
-const std::vector<std::string> later{"state-dir", "linger-timeout", "idle",     "warmth",  "warm-for",
-                                     "spares",    "wake-timeout",   "on-sleep", "on-wake", "sidecar-bind"};
+const std::vector<std::string> later{"state-dir",    "linger-timeout", "idle",    "warmth",      "warm-for",
+                                     "wake-timeout", "on-sleep",       "on-wake", "sidecar-bind"};
 
 TEST(Flags, KnowsEveryFlagOfTheDesign) {
   for (const auto& name : usable) {

@@ -287,6 +287,16 @@ TEST(ReadConfig, TakesAnEmptyListOfProxiesForNobodyAndAnEmptyRootPathForNone) {
               HasSubstr("\"forwarded-allow-ips\": \"\""));
 }
 
+TEST(ReadConfig, RefusesSparesWhereNoneCanWait) {
+  EXPECT_EQ(config({"a:b", "--spares", "2"}).workers.spares, 2u);
+  EXPECT_EQ(config({"a:b"}).workers.spares, 0u);
+  EXPECT_THAT(refusal({"a:b", "--spares", "101"}), HasSubstr("--spares"));
+  EXPECT_EQ(refusal({"--spares", "1", "--", "ls"}),
+            "--spares: a command serves as soon as it is started, so that none can wait: leave it out");
+  EXPECT_EQ(refusal({"--spares", "0", "--", "ls"}), "(accepted)");
+  EXPECT_THAT(refusal({"a:b", "--spares", "1", "--replace", "in-place"}), HasSubstr("leave one of the two out"));
+}
+
 TEST(ReadConfig, WarnsOfFlagsWithoutEffect) {
   EXPECT_THAT(request({"-k", "sync", "--", "ls"}, {}).warnings,
               ElementsAre("--worker-class has no effect: a command is started as it is"));
