@@ -143,6 +143,11 @@ void EventReporter::generation_proven(Generation generation) {
   tell_reload_end();
 }
 
+void EventReporter::reloaded_asleep(Generation generation) {
+  reload_.loaded_asleep(generation);
+  tell_reload_end();
+}
+
 void EventReporter::generation_rejected(Generation generation, const std::string& cause) {
   const std::string meanwhile = proven_ ? "; " + called(proven_) + " serves on" : "";
   log_cause(load_cause_, LogLevel::error, called(generation) + " does not come up" + meanwhile, cause);

@@ -39,6 +39,7 @@ class EventReporter : public WorkerObserver {
   void worker_refused(const Worker&, pid_t, const std::string& what) override;
   void load_started(Generation) override;
   void generation_proven(Generation) override;
+  void reloaded_asleep(Generation) override;
   void generation_rejected(Generation, const std::string& cause) override;
   void fork_server_gone(Generation, const Exit&) override;
   void stop_finished(int exit_code) override;
