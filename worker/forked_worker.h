@@ -30,12 +30,14 @@ struct WorkerSettings {
 
 class ForkedWorker final : public WorkerContext {
  public:
-  ForkedWorker(Channel, ScoreboardMemory, WorkerSettings, unsigned slot);
+  ForkedWorker(Channel, ScoreboardMemory, WorkerSettings, unsigned slot);  // no_slot: a spare
   ForkedWorker(const ForkedWorker&) = delete;
   ForkedWorker& operator=(const ForkedWorker&) = delete;
   ~ForkedWorker() = default;
 
   Channel& channel() { return channel_; }  // for last words, past what waits to be sent
+  // Of a spare that has started: blocks until it has a slot. False: nobody wants it any more.
+  bool park();
 
   int api_version() const override { return worker_api_version; }
   unsigned slot() const override { return slot_; }

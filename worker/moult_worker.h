@@ -1,9 +1,13 @@
 #pragma once
 // The worker's side of moult, for an app that is a shared object: moult loads it once (`--app native:./libapp.so`) and
-// forks each worker from that process. The app defines two functions:
+// forks each worker from that process. The app defines these functions:
 //
 //   extern "C" int moult_preload(void);                       optional; once, before any fork: load what all workers
 //                                                             share. Not zero: the load failed. Start no threads.
+//   extern "C" int moult_worker_start(moult::WorkerContext&); optional; in each worker, before the next: all of its
+//                                                             start-up that needs no listener and no slot. A spare
+//                                                             (`--spares`) waits after it. Not zero: the exit status
+//                                                             of a boot that failed.
 //   extern "C" int moult_worker_main(moult::WorkerContext&);  in each worker; what it returns is the exit status.
 //
 // The context is made by moult and outlives moult_worker_main. There is nothing to link with: it is an interface, whose
@@ -14,6 +18,7 @@
 #include <cstdint>
 namespace moult {
 inline constexpr int worker_api_version = 2;
+inline constexpr unsigned no_slot = ~0u;
 
 // How a worker treats its idle connections when it retires.
 enum class WorkerDrain {
@@ -60,7 +65,7 @@ class WorkerContext {
   virtual int api_version() const = 0;  // of the moult that runs; an app for a newer header looks here first
 
   // What the worker was given. Strings live as long as the context.
-  virtual unsigned slot() const = 0;
+  virtual unsigned slot() const = 0;  // in moult_worker_start of a spare: no_slot
   virtual std::size_t listener_count() const = 0;
   virtual WorkerListener listener(std::size_t index) const = 0;
   virtual int internal_fd() const = 0;                            // the internal door, a listening socket; -1: none

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -62,7 +63,7 @@ struct PlayingWorker {
   pid_t pid = -1;
   Message hello{};
   // Asks for it and waits for FORKED and HELLO.
-  static PlayingWorker born(PlayingServer&, unsigned id, unsigned slot, std::vector<int> outputs = {});
+  static PlayingWorker born(PlayingServer&, unsigned id, std::optional<unsigned> slot, std::vector<int> outputs = {});
   int exit_status() const;
 };
 int exit_status_of(pid_t);

@@ -116,13 +116,16 @@ std::string output_so_far(int fd) {
   }
 }
 
-PlayingWorker PlayingWorker::born(PlayingServer& server, unsigned id, unsigned slot, std::vector<int> outputs) {
+PlayingWorker PlayingWorker::born(PlayingServer& server, unsigned id, std::optional<unsigned> slot,
+                                  std::vector<int> outputs) {
   auto ends = Channel::pair();
   auto scoreboard = ScoreboardMemory::create();
   if (!ends || !scoreboard) throw std::runtime_error("cannot prepare a worker");
   std::vector<int> fds{ends->second.get(), scoreboard->fd()};
   fds.insert(fds.end(), outputs.begin(), outputs.end());
-  const auto sent = server.channel().send(Message{}.add("FORK", id).add("SLOT", slot), fds);
+  Message order = Message{}.add("FORK", id);
+  if (slot) order.add("SLOT", *slot);
+  const auto sent = server.channel().send(order, fds);
   if (!sent || *sent != Sent::sent) throw std::runtime_error("cannot ask for a worker");
   ends->second.reset();
   PlayingWorker worker{std::move(ends->first), *std::move(scoreboard)};
