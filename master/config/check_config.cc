@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <map>
@@ -138,6 +139,20 @@ Result<void> check_fleet(const Config& config, const Settings& settings) {
   if (!fleet.ca || access(fleet.ca->c_str(), R_OK) == 0) return {};
   return errno_error(origin_of(settings, "fleet-ca") + ": cannot read " + *fleet.ca, errno);
 }
+Result<void> check_schedule(const Config& config, const Settings& settings) {
+  const auto& calls = config.schedule.calls;
+  if (calls.empty()) return {};
+  const std::string origin = origin_of(settings, "schedule");
+  if (config.app.kind == AppKind::command)
+    return Error{origin + ": a command cannot be called: it does not know the door by which scheduled calls come. " +
+                 "Leave the schedule out, or run an app"};
+  const auto of_the_fleet = std::ranges::find(calls, Scope::fleet, &ScheduledCall::scope);
+  if (of_the_fleet == calls.end() || config.fleet.store) return {};
+  return Error{
+      origin + ": '" + of_the_fleet->name +
+      "': scope: fleet needs the store that the fleet shares: say --fleet redis://HOST/ and --fleet-name, or " +
+      "leave scope out, and each instance makes the call"};
+}
 }  // namespace
 
 bool is_loopback(const TcpAddress& address) {
@@ -154,6 +169,7 @@ Result<void> check_config(const Config& config, const Settings& settings) {
   if (const auto checked = check_written_files(config, settings); !checked) return checked;
   if (const auto checked = check_control(config, settings); !checked) return checked;
   if (const auto checked = check_spares(config, settings); !checked) return checked;
+  if (const auto checked = check_schedule(config, settings); !checked) return checked;
   return check_fleet(config, settings);
 }
 

@@ -14,6 +14,7 @@
 #include "base/log_level.h"
 #include "lease/redis_url.h"
 #include "master/config/units.h"
+#include "master/sleep/scheduled_call.h"
 namespace moult {
 enum class AppKind { python, native, command };
 enum class Preload { on, strict, off };
@@ -152,6 +153,11 @@ struct FleetConfig {
   bool operator==(const FleetConfig&) const = default;
 };
 
+struct ScheduleConfig {
+  std::vector<ScheduledCall> calls;  // in the order of the file; none: nothing is scheduled
+  bool operator==(const ScheduleConfig&) const = default;
+};
+
 struct Config {
   AppConfig app;
   ServerConfig server;
@@ -165,6 +171,7 @@ struct Config {
   ControlConfig control;
   RecyclingConfig recycling;
   FleetConfig fleet;
+  ScheduleConfig schedule;
   bool operator==(const Config&) const = default;
 };
 }  // namespace moult

@@ -109,6 +109,7 @@ Result<Texts> texts_of(const json& value, FlagShape shape) {
       if (value.is_number()) return Texts{value.dump()};
       if (!value.is_string()) return Error{"must be a number of seconds, or a string like \"30s\""};
       break;
+    case FlagShape::json: return Texts{value.dump(-1, ' ', false, json::error_handler_t::replace)};
     case FlagShape::text: break;
   }
   const auto text = one_text(value);

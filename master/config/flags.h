@@ -33,6 +33,7 @@ enum class FlagShape {
   time,    // also a JSON number: seconds
   toggle,  // also a JSON true or false; on the command line the name alone is `on`
   list,    // may be given several times; a JSON array, or one text
+  json,    // in a file only: any JSON value, read as its text
   pairs,   // may be given several times as KEY=VALUE; a JSON object, or an array
 };
 
@@ -71,5 +72,6 @@ Error later_flag_error(std::string_view written);
 
 std::vector<Flag> recycling_flags();          // recycling_flags.cc: rows of the table
 std::vector<Flag> fleet_flags();              // fleet_flags.cc: likewise
+std::vector<Flag> schedule_flags();           // schedule_flags.cc: likewise
 std::vector<Flag> flags_of_later_versions();  // later_flags.cc: rows with a name only
 }  // namespace moult

@@ -15,6 +15,8 @@ constexpr std::string_view forms =
        moult scale N                            serve with N workers
        moult reload [--wait]                    load the app anew and replace the workers by turns
        moult recycle [SLOT]                     replace a worker, or all, one after the other
+       moult schedule ls [--json]               the scheduled calls, and how the last ones went
+       moult schedule run NAME                  make a scheduled call now, and wait for it
        moult stop                               let requests finish, then stop
        moult doctor [--json] EVENTS...          read event files, and name what is wrong
        moult correlate EVENTS --canary FILE     do clients' errors come near recycles?
@@ -70,7 +72,8 @@ std::string help_text() {
 A flag may also be given as MOULT_<FLAG> in the environment (--keep-alive is MOULT_KEEP_ALIVE), or
 without its dashes as a key of the JSON file of -c. Flags win over the environment, the environment
 over the file. WEB_CONCURRENCY is --workers, PORT is --bind 0.0.0.0:PORT. Times are seconds, or a
-number with ms, s, m or h.
+number with ms, s, m or h. In the file alone: "schedule", the calls that moult makes to the app by
+the clock (man moult).
 )";
 }
 

@@ -8,7 +8,6 @@ std::vector<Flag> flags_of_later_versions() {
                                         "sidecar-bind", "state-dir"};
   std::vector<Flag> rows;
   for (const auto name : names) rows.push_back({.name = name, .group = FlagGroup::later});
-  rows.push_back({.name = "schedule", .group = FlagGroup::later, .places = {Place::file}});
   return rows;
 }
 }  // namespace moult

@@ -14,6 +14,7 @@ json one_value(const Flag& flag, const std::string& text) {
   std::uint64_t number = 0;
   const char* end = text.data() + text.size();
   if (flag.type.shape == FlagShape::number && std::from_chars(text.data(), end, number).ptr == end) return number;
+  if (flag.type.shape == FlagShape::json) return json::parse(text, nullptr, false);
   if (flag.type.shape == FlagShape::toggle) {
     if (const auto on = parse_toggle(text)) return *on;
   }

@@ -226,8 +226,6 @@ TEST(ConfigFile, RefusesWhatBelongsElsewhereOrComesLater) {
   EXPECT_EQ(file_refusal(R"({"config": "x"})"), "moult.json: config: stands on the command line, not in a file");
   EXPECT_EQ(file_refusal(R"({"no-preload": true})"), "moult.json: no-preload: write \"preload\": \"off\"");
   EXPECT_EQ(file_refusal(R"({"idle": 5})"), "moult.json: idle: comes with a later version of moult: leave it out");
-  EXPECT_EQ(file_refusal(R"({"schedule": [{"name": "x"}]})"),
-            "moult.json: schedule: comes with a later version of moult: leave it out");
 }
 
 TEST(ConfigFile, SaysWhereItIsNoJson) {
