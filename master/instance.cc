@@ -7,7 +7,7 @@
 #include "master/connections/backlog.h"
 #include "master/connections/sleeping_doors.h"
 #include "master/control/supervisor_parts.h"
-#include "master/instance_options.h"
+#include "master/instance_schedule.h"
 #include "master/launch/open_files.h"
 #include "master/pool/capacity_of.h"
 #include "master/pool/capacity_teller.h"
@@ -43,6 +43,7 @@ struct Instance::Parts {
   std::unique_ptr<Backlog> backlog;
   std::unique_ptr<CloseAnnouncer> close_announcer;
   std::unique_ptr<CapacityTeller> capacity_teller;
+  std::unique_ptr<Caller> caller;
   std::unique_ptr<HealthWatch> health_watch;
   std::unique_ptr<MemoryWatch> memory_watch;
   std::unique_ptr<Hook> alarm_hook;
@@ -66,11 +67,13 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   launcher = must(
       make_launcher(loop.get(), *orphans, options::launch(config, *doors, installed, open_files_before, *reporting)));
   affordable = options::affordable(config);
-  gate = make_gate(loop.get(), must(options::gate(config, *reporting)),
-                   [this] { return capacity_of(supervisor->pool()); });
+  const GateOptions gate_options = must(options::gate(config, *reporting));
+  gate = make_gate(loop.get(), gate_options, [this] { return capacity_of(supervisor->pool()); });
   supervisor = std::make_unique<Supervisor>(loop.get(), options::supervisor(config), *launcher, *gate);
   capacity_teller = std::make_unique<CapacityTeller>(*gate);
   supervisor->observe(*capacity_teller);
+  caller = options::make_caller(loop.get(), config, gate_options, *doors, *supervisor, *reporting);
+  supervisor->observe(*caller);
   close_announcer = std::make_unique<CloseAnnouncer>([this](WorkerId id) { return supervisor->link(id); });
   supervisor->observe(*close_announcer);
   connection_keeper = std::make_unique<ConnectionKeeper>(
@@ -94,14 +97,16 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
     exit_code = code;
     sleeping_doors->watch(false);
     doors->close();  // nobody will serve who comes while we take our leave
-    connection_keeper->finish(
-        [this] { gate->leave({monotonic_now(loop.get()) + longest_farewell}, [this] { uv_stop(loop.get()); }); });
+    connection_keeper->finish([this] {
+      const Budget farewell{monotonic_now(loop.get()) + longest_farewell};
+      caller->leave(farewell, [this, farewell] { gate->leave(farewell, [this] { uv_stop(loop.get()); }); });
+    });
   });
   health_watch = std::make_unique<HealthWatch>(loop.get(), options::health(config), *supervisor);
   memory_watch = std::make_unique<MemoryWatch>(loop.get(), options::recycling(config), *supervisor,
                                                reporting->recycle_observers());
   must(reporting->watch({*supervisor, [this] { return memory_watch->describe(); }, [this] { return gate->describe(); },
-                         [this] { return connection_keeper->describe(); }}));
+                         [this] { return connection_keeper->describe(); }, [this] { return caller->describe(); }}));
   alarm_hook = std::make_unique<Hook>(loop.get(), *orphans, options::alarm_hook(config, open_files_before, *reporting));
   reporting->on_alarm([this](const std::string& event_line) { alarm_hook->run(event_line); });
   reporting->say(options::saturation(config));
@@ -117,10 +122,12 @@ OperatorParts Instance::Parts::operator_parts() {
   OperatorParts wishes = supervisor_parts(*supervisor);
   wishes.stop = [this, stop = wishes.stop] {
     reporting->stopping();
+    caller->stopping();
     stop();
   };
   wishes.stop_quickly = [this, stop_quickly = wishes.stop_quickly] {
     reporting->stopping();
+    caller->stopping();
     stop_quickly();
   };
   wishes.scale = [this, scale = wishes.scale](unsigned wanted) {
@@ -135,6 +142,9 @@ OperatorParts Instance::Parts::operator_parts() {
   wishes.fleet_document = [this](auto told) { fleet_report->ask(std::move(told)); };
   wishes.events = [this](const EventsCommand& asked, auto told) {
     reporting->events().ask({asked.after, asked.wait}, std::move(told));
+  };
+  wishes.run_call = [this](const std::string& name, auto ended) {
+    return caller->run(name, [ended = std::move(ended)](const EndedCall& call) { ended(ended_call_json(call)); });
   };
   wishes.say = [this](const std::string& line) { reporting->log().info(line); };
   return wishes;
@@ -153,6 +163,7 @@ Result<std::unique_ptr<Instance>> Instance::create(const Config& config, const s
 
 int Instance::run() {
   parts_->supervisor->start(parts_->workers);
+  parts_->caller->start();
   uv_run(parts_->loop.get(), UV_RUN_DEFAULT);
   wait_until_idle(parts_->loop.get(), *parts_->launcher);
   return parts_->exit_code;

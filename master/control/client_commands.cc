@@ -10,7 +10,9 @@
 #include "master/control/client_streams.h"
 #include "master/control/control_client.h"
 #include "master/control/fleet_table.h"
+#include "master/control/schedule_table.h"
 #include "master/control/status_table.h"
+#include "master/control/text_table.h"
 namespace moult {
 namespace {
 using nlohmann::json;
@@ -34,7 +36,7 @@ int no_connection(const ClientSurroundings& around, const ClientRequest& request
 bool waits(const Command& command) {
   const auto* reload = std::get_if<ReloadCommand>(&command);
   const auto* stop = std::get_if<StopCommand>(&command);
-  return (reload && reload->wait) || (stop && stop->wait);
+  return (reload && reload->wait) || (stop && stop->wait) || std::holds_alternative<RunCallCommand>(command);
 }
 
 int too_late(const ClientSurroundings& around, const char* what) {
@@ -42,6 +44,9 @@ int too_late(const ClientSurroundings& around, const char* what) {
 }
 
 int unanswered(const ClientSurroundings& around, const ClientRequest& request, const NoAnswer& answer) {
+  const bool call = std::holds_alternative<RunCallCommand>(request.command);
+  if (call && answer.too_late) return too_late(around, "the call has not ended");
+  if (call) return fail(around, client_refused, "moult ended before the call did (" + answer.why + ")");
   if (!std::holds_alternative<ReloadCommand>(request.command) || !waits(request.command))
     return fail(around, client_nobody, answer.why);
   if (answer.too_late) return too_late(around, "the reload has not ended");
@@ -79,9 +84,24 @@ int print_document(const ClientSurroundings& around, const ClientRequest& reques
   return client_done;
 }
 
+int print_status(const ClientSurroundings& around, const ClientRequest& request, const json& status) {
+  if (!request.schedule) return print_document(around, request, status, status_table);
+  const json& calls = field(status, "schedule");
+  const json shown = calls.is_array() ? calls : json::array();
+  return print_document(around, request, request.json ? shown : status, schedule_table);
+}
+
+int print_call(const ClientSurroundings& around, const ClientRequest& request, const std::string& name,
+               const json& ended) {
+  if (request.json) around.out << ended.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
+  else around.out << name << ": " << call_in_words(ended) << std::endl;
+  return went_well(ended) ? client_done : client_refused;
+}
+
 int print(const ClientSurroundings& around, const ClientRequest& request, const json& result, ControlClient& client) {
   return std::visit(
-      Match{[&](const StatusCommand&) -> int { return print_document(around, request, result, status_table); },
+      Match{[&](const StatusCommand&) -> int { return print_status(around, request, result); },
+            [&](const RunCallCommand& call) -> int { return print_call(around, request, call.name, result); },
             [&](const EventsCommand&) -> int { return client_done; },  // show_events() has asked
             [&](const FleetCommand&) -> int { return print_document(around, request, result, fleet_table); },
             [&](const VersionCommand&) -> int {
@@ -120,7 +140,8 @@ int ask(const ClientSurroundings& around, const ClientRequest& request) {
   if (request.watch) return watch_status(*client, output_of(around, request));
   if (std::holds_alternative<EventsCommand>(request.command))
     return show_events(*client, {request.filter, request.last, request.follow}, output_of(around, request));
-  const bool long_answer = std::holds_alternative<ReloadCommand>(request.command) && waits(request.command);
+  const bool long_answer =
+      waits(request.command) && !std::holds_alternative<StopCommand>(request.command);  // that one is answered at once
   const ControlAnswer answer = client->ask(request.command, long_answer ? request.longest_wait : control_answer_limit);
   return std::visit(Match{[&](const json& result) { return print(around, request, result, *client); },
                           [&](const RefusedByMaster& why) { return refused(around, request, why); },

@@ -33,8 +33,11 @@ struct EventsCommand {
 struct RecycleCommand {
   std::optional<unsigned> slot;  // none: all workers
 };
+struct RunCallCommand {  // schedule run; answered when the call has ended
+  std::string name;
+};
 using Command = std::variant<StatusCommand, VersionCommand, ScaleCommand, StopCommand, ReloadCommand, RecycleCommand,
-                             FleetCommand, EventsCommand>;
+                             FleetCommand, EventsCommand, RunCallCommand>;
 
 // Unknown commands, unknown keys and wrong types are refused: an older master never half obeys a newer client.
 Result<Command> parse_command(const nlohmann::json& frame);

@@ -54,6 +54,11 @@ Answer run_command(Operator& wishes, const ControlIdentity& identity, const Comm
               wishes.events(c, std::move(later));
               return std::nullopt;
             },
+            [&](const RunCallCommand& c) -> Answer {
+              const auto begun = wishes.run_call(asked_by, c.name, std::move(later));
+              if (!begun) return begun.error();
+              return std::nullopt;
+            },
             [&](const RecycleCommand& c) -> Answer {
               const auto asked = wishes.recycle(asked_by, c.slot);
               if (!asked) return asked.error();

@@ -113,6 +113,18 @@ std::string lifetimes(const json& event) {
          text(field(event, "requests_p10")) + " requests or fewer";
 }
 
+std::string call_outcome_in_words(const json& event) {
+  const std::string outcome = text(field(event, "outcome"));
+  if (outcome == "timed_out") return "was not answered within its timeout";
+  if (outcome == "cut_off") return "was cut off before it was answered";
+  if (outcome == "not_served") return "was not made: nobody served";
+  if (outcome == "claimed_elsewhere") return "is made by another instance";
+  if (outcome == "store_unreachable") return "was not made here: it could not be claimed";
+  if (outcome == "lost") return "is lost: its instance ended before it said more" + known(event, ", ", "holder");
+  if (outcome == "stopped") return "was not made: moult was stopping";
+  return "ended: " + outcome;
+}
+
 const std::vector<std::pair<std::string_view, Words>>& all_words() {
   static const std::vector<std::pair<std::string_view, Words>> all{
       {"master_started", [](const json& e) { return "moult" + known(e, " ", "version") + " starts"; }},
@@ -149,6 +161,14 @@ const std::vector<std::pair<std::string_view, Words>>& all_words() {
        [](const json& e) {
          return "replacing workers under memory pressure frees nothing: no more of it for " +
                 lasted(field(e, "for_seconds"));
+       }},
+      {"scheduled_call",
+       [](const json& e) {
+         const bool answered = field(e, "outcome") == json("answered");
+         const std::string how =
+             answered ? "was answered " + text(field(e, "status")) + " after " + lasted(field(e, "duration_seconds"))
+                      : call_outcome_in_words(e);
+         return "the scheduled call '" + text(field(e, "name")) + "' " + how + first_line(e, ": ", "cause");
        }},
       {"events_dropped", [](const json& e) { return text(field(e, "count")) + " events were lost"; }}};
   return all;

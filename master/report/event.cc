@@ -175,6 +175,16 @@ struct Fill {
   void operator()(const AlarmFiring& e) const { add_lifetimes(line, e.lifetimes); }
   void operator()(const AlarmCleared& e) const { add_lifetimes(line, e.lifetimes); }
   void operator()(const PressureFutile& e) const { line["for_seconds"] = e.for_seconds; }
+  void operator()(const ScheduledCallEvent& e) const {
+    line["name"] = e.call.name;
+    line["due"] = rfc3339(e.call.due);
+    line["status"] = or_null(e.call.status);
+    line["duration_seconds"] = seconds(e.call.took);
+    line["outcome"] = name(e.call.outcome);
+    line["by_hand"] = e.call.by_hand;
+    if (!e.call.why.empty()) line["cause"] = shortened(e.call.why);
+    if (!e.call.holder.empty()) line["holder"] = e.call.holder;
+  }
   void operator()(const EventsDropped& e) const { line["count"] = e.count; }
 };
 
@@ -190,6 +200,7 @@ const char* name_of(const Event& event) {
             [](const HoldEnded&) { return "hold_ended"; }, [](const GateUngated&) { return "gate_ungated"; },
             [](const AlarmFiring&) { return "alarm_firing"; }, [](const AlarmCleared&) { return "alarm_cleared"; },
             [](const PressureFutile&) { return "pressure_futile"; },
+            [](const ScheduledCallEvent&) { return "scheduled_call"; },
             [](const EventsDropped&) { return "events_dropped"; }},
       event);
 }

@@ -12,6 +12,7 @@
 #include "master/pool/exit.h"
 #include "master/pool/worker_state.h"
 #include "master/recycling/recycle_record.h"
+#include "master/sleep/ended_call.h"
 namespace moult {
 struct MasterStarted {
   std::string version;
@@ -81,12 +82,15 @@ struct AlarmCleared {
 struct PressureFutile {
   double for_seconds;
 };
+struct ScheduledCallEvent {
+  EndedCall call;
+};
 struct EventsDropped {
   std::uint64_t count;
 };  // by the event log itself: it was full or not read
 using Event = std::variant<MasterStarted, MasterStopped, WorkerReadyEvent, WorkerExited, BootFailed, ForkServerGone,
                            ReloadStarted, ReloadFinished, WorkerRecycled, HoldStarted, HoldEnded, GateUngated,
-                           AlarmFiring, AlarmCleared, PressureFutile, EventsDropped>;
+                           AlarmFiring, AlarmCleared, PressureFutile, ScheduledCallEvent, EventsDropped>;
 
 // Who takes events: the file, or what is more than a file. On the loop's thread.
 class EventSink {

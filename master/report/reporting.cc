@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/machine.h"
+#include "master/report/schedule_metrics.h"
 namespace moult {
 Reporting::Reporting(uv_loop_t* loop, const ReportOptions& options)
     : loop_(loop), options_(options), started_at_(monotonic_now(loop)), metrics_(options.version) {}
@@ -55,6 +56,7 @@ Result<void> Reporting::open_parts() {
   reporter_ = std::make_unique<EventReporter>(EventReporterParts{*log_, stream_.get(), oom_kills_, options_.version});
   recycle_reporter_ =
       std::make_unique<RecycleReporter>(RecycleReporterParts{*log_, stream_.get(), options_.name, options_.own_fleet});
+  call_reporter_ = std::make_unique<CallReporter>(CallReporterParts{*log_, stream_.get()});
   return {};
 }
 
@@ -74,6 +76,7 @@ Result<void> Reporting::watch(ReportSources sources) {
                                       taken.parking,
                                       {taken.facts.log_lines_dropped, taken.facts.events_dropped},
                                       oom_kills_.explained()});
+    for (auto& family : schedule_metrics(taken.schedule)) taken.metrics.push_back(std::move(family));
     return taken;
   });
   supervisor.observe(*publisher_);
@@ -107,6 +110,10 @@ void Reporting::say(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) log_->info(line);
 }
 
+void Reporting::warn(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) log_->warning(line);
+}
+
 void Reporting::changed() {
   if (publisher_) publisher_->changed();
 }
@@ -124,6 +131,7 @@ Snapshot Reporting::take_snapshot() const {
           sources_->recycling(),
           sources_->gate(),
           sources_->parking(),
+          sources_->schedule(),
           stream_->recent()};
 }
 

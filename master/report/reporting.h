@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "master/report/admin_server.h"
+#include "master/report/call_reporter.h"
 #include "master/report/event_reporter.h"
 #include "master/report/event_stream.h"
 #include "master/report/log.h"
@@ -34,6 +35,7 @@ struct ReportSources {
   std::function<RecyclingDescription()> recycling;
   std::function<GateDescription()> gate;
   std::function<ParkingDescription()> parking;
+  std::function<ScheduleDescription()> schedule;
 };
 
 class Reporting {
@@ -48,6 +50,7 @@ class Reporting {
   void on_alarm(std::function<void(const std::string& event_line)> call) {
     recycle_reporter_->on_alarm(std::move(call));
   }
+  void call_ended(const EndedCall& call) { call_reporter_->ended(call); }
   // The admin servers answer from now on. What is shown outlives us.
   Result<void> watch(ReportSources);
 
@@ -58,7 +61,8 @@ class Reporting {
   void reopen();
   void stopping();
   void say(const std::vector<std::string>& lines);  // to the log, for people
-  void changed();                                   // something that no observer hears
+  void warn(const std::vector<std::string>& lines);
+  void changed();  // something that no observer hears
   std::string status_document() const;
   EventStream& events() { return *stream_; }
 
@@ -82,6 +86,7 @@ class Reporting {
   std::unique_ptr<EventStream> stream_;
   std::unique_ptr<EventReporter> reporter_;
   std::unique_ptr<RecycleReporter> recycle_reporter_;
+  std::unique_ptr<CallReporter> call_reporter_;
   std::unique_ptr<ServiceManager> service_manager_;
   std::shared_ptr<SnapshotBoard> board_ = std::make_shared<SnapshotBoard>();
   std::unique_ptr<SnapshotPublisher> publisher_;

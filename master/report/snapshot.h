@@ -30,6 +30,7 @@ struct Snapshot {
   RecyclingDescription recycling = {};
   GateDescription gate = {};
   ParkingDescription parking = {};
+  ScheduleDescription schedule = {};
   std::shared_ptr<const RecentRecycles> recent = {};  // null: none yet
   MetricFamilies metrics = {};
 };

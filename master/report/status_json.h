@@ -11,6 +11,7 @@
 #include "master/pool/supervisor.h"
 #include "master/recycling/memory_watch.h"
 #include "master/report/recent_recycles.h"
+#include "master/sleep/ended_call.h"
 namespace moult {
 struct StatusFacts {  // what the pool does not know
   std::string version;
@@ -24,5 +25,6 @@ struct StatusFacts {  // what the pool does not know
 
 // One line without a newline.
 std::string status_json(const SupervisorDescription&, const StatusFacts&, const RecyclingDescription& = {},
-                        const GateDescription& = {}, const ParkingDescription& = {}, const RecentRecycles* = nullptr);
+                        const GateDescription& = {}, const ParkingDescription& = {}, const RecentRecycles* = nullptr,
+                        const ScheduleDescription& = {});
 }  // namespace moult

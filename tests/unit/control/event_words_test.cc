@@ -55,6 +55,22 @@ TEST(EventWords, ForPeopleTheTimeComesFirst) {
   EXPECT_THAT(event_for_people(recycled), testing::StartsWith("2026-01-02T03:04:05.678Z  worker 2 (pid 812) was "));
 }
 
+TEST(EventWords, AScheduledCallSaysHowItEnded) {
+  json call{{"event", "scheduled_call"},
+            {"name", "poll"},
+            {"outcome", "answered"},
+            {"status", 200},
+            {"duration_seconds", 0.31}};
+  EXPECT_EQ(event_sentence(call), "the scheduled call 'poll' was answered 200 after 0.3s");
+  call["outcome"] = "lost";
+  call["holder"] = "host-b";
+  EXPECT_EQ(event_sentence(call), "the scheduled call 'poll' is lost: its instance ended before it said more, host-b");
+  call["outcome"] = "cut_off";
+  call["cause"] = "Empty reply from server";
+  EXPECT_EQ(event_sentence(call),
+            "the scheduled call 'poll' was cut off before it was answered: Empty reply from server");
+}
+
 TEST(EventWords, AHoldSaysWhatForAndUntilWhen) {
   const json hold{{"event", "hold_started"}, {"slot", 0}, {"pid", 7}, {"reason", "no_tokens"}, {"until", "T1"}};
   EXPECT_EQ(event_sentence(hold), "worker 0 (pid 7) is to go and waits for the budget, until T1");

@@ -24,6 +24,19 @@ TEST_F(OperatorTest, PassesEachWishOnAndSaysWhoAsked) {
                                          "stopping gracefully: asked by SIGTERM", "stopping quickly: asked by SIGINT"));
 }
 
+TEST_F(OperatorTest, AScheduledCallIsMadeByItsNameUnlessMoultIsStopping) {
+  std::string told;
+  ASSERT_TRUE(wishes.run_call("a test", "nightly", [&](const Result<std::string>& ended) { told = *ended; }));
+  recorded.calls.at(0)(Result<std::string>("{}"));
+  EXPECT_EQ(told, "{}");
+  EXPECT_FALSE(wishes.run_call("a test", "hourly", [](const Result<std::string>&) {}));
+  EXPECT_THAT(recorded.said, ElementsAre("the scheduled call 'nightly' is made: asked by a test",
+                                         "no scheduled call is named 'hourly' (a test)"));
+  wishes.stop("SIGTERM");
+  EXPECT_FALSE(wishes.run_call("a test", "nightly", [](const Result<std::string>&) {}));
+  EXPECT_EQ(recorded.calls.size(), 1u);
+}
+
 TEST_F(OperatorTest, AsksOneWorkerOrAllToGo) {
   EXPECT_EQ(*wishes.recycle("a test", 2), 1u);
   EXPECT_EQ(*wishes.recycle("a test", std::nullopt), 3u);
