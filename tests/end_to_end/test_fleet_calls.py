@@ -1,8 +1,10 @@
 """Calls of which a fleet makes each at most once: two masters, one real Redis, and what dies in between."""
+import random
 import signal
 import subprocess
 from collections import Counter
-from typing import Dict, Set
+from datetime import datetime, timezone
+from typing import Dict, Set, Tuple
 
 from calls import NEVER, Calls, due_of, entry
 from harness import wait_until
@@ -79,6 +81,44 @@ def test_what_a_killed_instance_had_claimed_is_told_as_lost_and_not_made(start, 
     assert set(made(good).values()) == {1}
     assert set(told(good).values()) == {1}
     assert len(claims(redis)) == len(told(good, bad)), "each claim is accounted for"
+
+
+def due_of_key(key: str) -> Tuple[str, str]:
+    _, name, microseconds = key.rsplit(":", 2)
+    at = datetime.fromtimestamp(int(microseconds) // 1_000_000, timezone.utc)
+    return name, at.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def test_of_a_thousand_calls_each_is_accounted_for_while_instances_are_killed(start, scratch, store):
+    redis = store()
+    many = [entry(f"c{number}", scope="fleet", timeout=5) for number in range(40)]
+    good, bad = member(start, scratch, redis, "good", many), member(start, scratch, redis, "bad", many)
+    good.moult.wait_serving(1)
+    kills, dice = 0, random.Random(7)
+    while len(claims(redis)) < 1000:
+        bad.moult.wait_serving(1)
+        before = len(claims(redis))
+        wait_until(lambda: len(claims(redis)) >= before + 20 + dice.randrange(60), "some calls are claimed")
+        bad.moult.process.kill()
+        bad.moult.process.wait()
+        kills += 1
+        bad = member(start, scratch, redis, "bad", many)
+    bad.moult.wait_serving(1)
+    assert good.moult.stop() == 0
+    in_hand = still_held(redis)
+
+    def over() -> bool:
+        told_lost = {(event["name"], event["due"]) for run in (good, bad) for event in run.ended(outcome="lost")}
+        return all(due_of_key(key) in told_lost for key in in_hand & still_held(redis))
+    wait_until(over, "what was in hand has ended, or is told as lost")
+    assert bad.moult.stop() == 0
+    kept = {due_of_key(key): word for key, word in claims(redis).items()}
+    lost = Counter((event["name"], event["due"]) for run in (good, bad) for event in run.ended(outcome="lost"))
+    assert kills >= 3 and len(kept) >= 1000
+    assert not [due for due, word in kept.items() if word == "held" and due not in lost], "neither ended nor lost"
+    assert set(made(good, bad).values()) == {1}, "none was made twice"
+    assert set(lost.values()) <= {1}, "none was told twice"
+    assert not {due for due, word in kept.items() if word == "answered"} - made(good, bad).keys()
 
 
 def test_without_the_store_no_call_of_the_fleet_is_made(start, scratch, store):
