@@ -5,11 +5,11 @@
 
 #include "base/event_loop.h"
 #include "master/connections/backlog.h"
+#include "master/connections/delivery_at_stop.h"
 #include "master/connections/sleeping_doors.h"
 #include "master/control/supervisor_parts.h"
 #include "master/instance_schedule.h"
 #include "master/launch/open_files.h"
-#include "master/pool/capacity_of.h"
 #include "master/pool/capacity_teller.h"
 #include "master/pool/close_announcer.h"
 #include "master/pool/health_watch.h"
@@ -40,6 +40,8 @@ struct Instance::Parts {
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<ConnectionKeeper> connection_keeper;
   std::unique_ptr<SleepingDoors> sleeping_doors;
+  std::unique_ptr<Delivery> delivery;
+  std::unique_ptr<DeliveryAtStop> delivery_at_stop;
   std::unique_ptr<Backlog> backlog;
   std::unique_ptr<CloseAnnouncer> close_announcer;
   std::unique_ptr<CapacityTeller> capacity_teller;
@@ -54,6 +56,7 @@ struct Instance::Parts {
   int exit_code = 0;
 
   void build(const Config& config, const std::string& version);
+  void leave();
   OperatorParts operator_parts();
 };
 
@@ -80,7 +83,18 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
       loop.get(), options::parking(config), [this](WorkerId id) { return supervisor->link(id); },
       [] { return room_for_a_parked_connection(); }, options::while_asleep(config));
   supervisor->observe(*connection_keeper);
-  supervisor->on_connections(connection_keeper->events());
+  delivery = std::make_unique<Delivery>(
+      loop.get(), tcp_doors(doors->listeners.descriptors()), options::delivery(config),
+      DeliveryParts{.link = [this](WorkerId id) { return supervisor->link(id); },
+                    .room = [] { return room_for_a_parked_connection(); },
+                    .parked = [this](std::uint64_t inode) { return connection_keeper->descriptor(inode); },
+                    .observer = &reporting->delivery_observer()});
+  delivery_at_stop = std::make_unique<DeliveryAtStop>(loop.get(), *delivery, reporting->delivery_observer());
+  ConnectionEvents of_connections = connection_keeper->events();
+  of_connections.closing = [this](WorkerId from, std::uint64_t as, UniqueFd fd) {
+    delivery->close(from, as, std::move(fd));
+  };
+  supervisor->on_connections(std::move(of_connections));
   sleeping_doors = std::make_unique<SleepingDoors>(
       loop.get(), *connection_keeper, [this] { return doors->listeners.descriptors(); },
       [needed = options::descriptors_of_a_wake(config)] { return room_for_a_launch(needed); });
@@ -97,16 +111,14 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
     exit_code = code;
     sleeping_doors->watch(false);
     doors->close();  // nobody will serve who comes while we take our leave
-    connection_keeper->finish([this] {
-      const Budget farewell{monotonic_now(loop.get()) + longest_farewell};
-      caller->leave(farewell, [this, farewell] { gate->leave(farewell, [this] { uv_stop(loop.get()); }); });
-    });
+    connection_keeper->finish([this] { delivery_at_stop->wait([this] { leave(); }); });
   });
   health_watch = std::make_unique<HealthWatch>(loop.get(), options::health(config), *supervisor);
   memory_watch = std::make_unique<MemoryWatch>(loop.get(), options::recycling(config), *supervisor,
                                                reporting->recycle_observers());
   must(reporting->watch({*supervisor, [this] { return memory_watch->describe(); }, [this] { return gate->describe(); },
-                         [this] { return connection_keeper->describe(); }, [this] { return caller->describe(); }}));
+                         [this] { return connection_keeper->describe(); }, [this] { return delivery->describe(); },
+                         [this] { return caller->describe(); }}));
   alarm_hook = std::make_unique<Hook>(loop.get(), *orphans, options::alarm_hook(config, open_files_before, *reporting));
   reporting->on_alarm([this](const std::string& event_line) { alarm_hook->run(event_line); });
   reporting->say(options::saturation(config));
@@ -117,17 +129,27 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   controls = must(Controls::open(loop.get(), options::control(config, version), operator_parts()));
 }
 
+void Instance::Parts::leave() {
+  const Budget farewell{monotonic_now(loop.get()) + longest_farewell};
+  caller->leave(farewell, [this, farewell] {
+    reporting->stopped(exit_code);
+    gate->leave(farewell, [this] { uv_stop(loop.get()); });
+  });
+}
+
 // A stop and another number of workers are seen by no observer of workers, so the report is told.
 OperatorParts Instance::Parts::operator_parts() {
   OperatorParts wishes = supervisor_parts(*supervisor);
   wishes.stop = [this, stop = wishes.stop] {
     reporting->stopping();
     caller->stopping();
+    delivery_at_stop->enough();
     stop();
   };
   wishes.stop_quickly = [this, stop_quickly = wishes.stop_quickly] {
     reporting->stopping();
     caller->stopping();
+    delivery_at_stop->forgo();
     stop_quickly();
   };
   wishes.scale = [this, scale = wishes.scale](unsigned wanted) {

@@ -1,11 +1,12 @@
-// How many connections are kept between two workers, and for how long, from the command line: part of
-// instance_options.h.
+// How many connections are kept between two workers, and for how long, and how long moult waits for what is on its way
+// over them, from the command line: part of instance_options.h.
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <string>
 
 #include "master/connections/connection_keeper.h"
+#include "master/connections/delivery.h"
 #include "master/instance_options.h"
 #include "master/launch/open_files.h"
 namespace moult::options {
@@ -54,6 +55,8 @@ WhileAsleep while_asleep(const Config& config) {
 }
 
 std::size_t descriptors_of_a_wake(const Config& config) { return config.workers.count * descriptors_of_a_worker; }
+
+DeliveryPolicy delivery(const Config& config) { return {config.connections.linger_timeout}; }
 
 std::vector<std::string> parking_cut(const Config& config) {
   const auto& wanted = config.connections.parking_max;

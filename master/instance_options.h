@@ -15,6 +15,7 @@
 #include "master/report/fleet_json.h"
 #include "master/report/reporting.h"
 namespace moult {
+struct DeliveryPolicy;
 struct ParkingPolicy;
 struct WhileAsleep;
 }  // namespace moult
@@ -29,6 +30,7 @@ ParkingPolicy parking(const Config&);                 // after raise_open_files(
 std::vector<std::string> parking_cut(const Config&);  // the same: a line, if --parking-max cannot be had
 WhileAsleep while_asleep(const Config&);
 std::size_t descriptors_of_a_wake(const Config&);  // beside those of one launch: of all workers that it brings
+DeliveryPolicy delivery(const Config&);
 MemoryWatchOptions recycling(const Config&);
 FleetPolicy fleet(const Config&);
 // Reads the password's and the authority's file. What becomes of the store is said in the log.

@@ -49,10 +49,11 @@ struct ListenConfig {
   bool operator==(const ListenConfig&) const = default;
 };
 
-// Of clients, between two workers.
+// Of clients, between two workers and after the last one.
 struct ConnectionsConfig {
   std::optional<unsigned> parking_max;   // none: follows from the limit of open files
   std::vector<std::string> idle_ignore;  // paths, each with its slash
+  milliseconds linger_timeout{};         // zero: nobody waits for what is on its way to them
   bool operator==(const ConnectionsConfig&) const = default;
 };
 

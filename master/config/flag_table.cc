@@ -211,6 +211,9 @@ Rows worker_rows() {
        time(&Config::hang, &HangConfig::kill_after, 100ms, 1h)},
       {"graceful-timeout", 0, "TIME", "30s", FlagGroup::stopping, "how long requests in flight may take to finish",
        time(&Config::stop, &StopConfig::graceful_timeout, 0ms, 24h)},
+      {"linger-timeout", 0, "TIME", "5m", FlagGroup::stopping,
+       "cut off a client that takes nothing of its answer for this long, before moult stops or sleeps; 0: do not wait",
+       time(&Config::connections, &ConnectionsConfig::linger_timeout, 0ms, 24h)},
       {"stop-delay", 0, "TIME", "0", FlagGroup::stopping, "serve on for this long when told to stop",
        time(&Config::stop, &StopConfig::delay, 0ms, 1h)},
   };

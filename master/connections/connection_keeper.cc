@@ -5,18 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+
+#include "master/connections/send_queue.h"
+#include "master/connections/socket_inode.h"
 namespace moult {
 namespace {
-int socket_option(int fd, int name) {
-  int value = -1;
-  socklen_t size = sizeof value;
-  return ::getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
-}
-
-bool is_connection(int fd) {
-  return socket_option(fd, SO_TYPE) == SOCK_STREAM && socket_option(fd, SO_ACCEPTCONN) == 0;
-}
-
 enum class Client { silent, spoke, hung_up };
 
 // What it said stays in the socket, for the worker that will answer. One that spoke and hung up has spoken.
@@ -92,6 +85,12 @@ void ConnectionKeeper::settle() {
 void ConnectionKeeper::finish(std::function<void()> done) {
   machine_.post(ServiceEnds{});
   refusals_.when_empty(std::move(done));
+}
+
+int ConnectionKeeper::descriptor(std::uint64_t inode) const {
+  for (const auto& [id, kept] : kept_)
+    if (kept.fd && socket_inode(kept.fd.get()) == inode) return kept.fd.get();
+  return -1;
 }
 
 ParkingDescription ConnectionKeeper::describe() const {

@@ -77,6 +77,8 @@ class ConnectionKeeper final : public WorkerObserver {
   // Refusals::linger.
   void finish(std::function<void()> done);
   ParkingDescription describe() const;
+  // Lent: of a connection that no worker shares, by its socket's inode; -1: none such. For Delivery.
+  int descriptor(std::uint64_t inode) const;
 
   void worker_serving(const Worker&, pid_t) override;
   void worker_gone(const Worker&, const Exit&) override;

@@ -170,6 +170,18 @@ const std::vector<std::pair<std::string_view, Words>>& all_words() {
                       : call_outcome_in_words(e);
          return "the scheduled call '" + text(field(e, "name")) + "' " + how + first_line(e, ": ", "cause");
        }},
+      {"linger_aborted",
+       [](const json& e) {
+         return text(field(e, "connections")) + " clients that took nothing of their answer for " +
+                lasted(field(e, "stalled_seconds")) + " were cut off, before the " + text(field(e, "during"));
+       }},
+      {"fail_closed",
+       [](const json& e) {
+         const bool stops = field(e, "during") == json("stop");
+         return std::string(stops ? "moult leaves" : "the app stays awake") + ": of the answers to " +
+                text(field(e, "connections")) + " clients it is not known that they have arrived (" +
+                text(field(e, "cause")) + ")" + first_line(e, ": ", "error");
+       }},
       {"events_dropped", [](const json& e) { return text(field(e, "count")) + " events were lost"; }}};
   return all;
 }

@@ -62,6 +62,7 @@ class ChannelLink final : public WorkerLink {
   bool adopt(ConnectionId, int fd) override;
   void hold(std::uint64_t its_number) override;
   void decline(std::uint64_t its_number) override;
+  void take_to_close(std::uint64_t its_number) override;
   std::uint64_t handed_over() const override { return handed_over_; }
 
  private:
@@ -71,6 +72,7 @@ class ChannelLink final : public WorkerLink {
   void heard(const Message&);
   void heard_of_connections(Received&);
   void stored(std::uint64_t its_number, Received&);
+  void closing(std::uint64_t its_number, Received&);
   void ready(const Message&);
   void refuse(const std::string& what);
   void channel_ended();

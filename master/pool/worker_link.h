@@ -27,6 +27,9 @@ struct ConnectionEvents {
   std::function<void(WorkerId, ConnectionId)> declined;  // it does not take it
   // Its channel is closed and was read to the end: more it will never say. Not told where `gone` comes first.
   std::function<void(WorkerId)> ended;
+  // FDCLOSE: its answer is written, and it gives this one up to be closed, under a number as above; to be answered with
+  // take_to_close() or decline().
+  std::function<void(WorkerId, std::uint64_t its_number, UniqueFd)> closing = {};
 };
 
 // Everything one worker can say. Each is called with the worker's id, which is never reused.
@@ -62,8 +65,9 @@ class WorkerLink {
   // The fd is lent: it stays open until the worker adopted or declined it, or its channel has ended. False: it cannot
   // be told.
   virtual bool adopt(ConnectionId, int /*fd*/) { return false; }
-  virtual void hold(std::uint64_t /*its_number*/) {}       // the connection is the master's now
-  virtual void decline(std::uint64_t /*its_number*/) {}    // it stays the worker's
-  virtual std::uint64_t handed_over() const { return 0; }  // those that are the master's, so far
+  virtual void hold(std::uint64_t /*its_number*/) {}           // the connection is the master's now
+  virtual void decline(std::uint64_t /*its_number*/) {}        // it stays the worker's
+  virtual void take_to_close(std::uint64_t /*its_number*/) {}  // the connection is the master's, to be closed
+  virtual std::uint64_t handed_over() const { return 0; }      // those that are the master's, so far
 };
 }  // namespace moult

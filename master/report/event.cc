@@ -185,6 +185,17 @@ struct Fill {
     if (!e.call.why.empty()) line["cause"] = shortened(e.call.why);
     if (!e.call.holder.empty()) line["holder"] = e.call.holder;
   }
+  void operator()(const LingersAborted& e) const {
+    line["during"] = name(e.why);
+    line["connections"] = e.connections;
+    line["stalled_seconds"] = seconds(e.patience);
+  }
+  void operator()(const FailedClosed& e) const {
+    line["during"] = name(e.why);
+    line["connections"] = e.connections;
+    line["cause"] = e.cause;
+    line["error"] = e.trouble.empty() ? Json(nullptr) : Json(shortened(e.trouble));
+  }
   void operator()(const EventsDropped& e) const { line["count"] = e.count; }
 };
 
@@ -201,6 +212,7 @@ const char* name_of(const Event& event) {
             [](const AlarmFiring&) { return "alarm_firing"; }, [](const AlarmCleared&) { return "alarm_cleared"; },
             [](const PressureFutile&) { return "pressure_futile"; },
             [](const ScheduledCallEvent&) { return "scheduled_call"; },
+            [](const LingersAborted&) { return "linger_aborted"; }, [](const FailedClosed&) { return "fail_closed"; },
             [](const EventsDropped&) { return "events_dropped"; }},
       event);
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "master/connections/delivery_observer.h"
 #include "master/pool/exit.h"
 #include "master/pool/worker_state.h"
 #include "master/recycling/recycle_record.h"
@@ -88,9 +89,10 @@ struct ScheduledCallEvent {
 struct EventsDropped {
   std::uint64_t count;
 };  // by the event log itself: it was full or not read
-using Event = std::variant<MasterStarted, MasterStopped, WorkerReadyEvent, WorkerExited, BootFailed, ForkServerGone,
-                           ReloadStarted, ReloadFinished, WorkerRecycled, HoldStarted, HoldEnded, GateUngated,
-                           AlarmFiring, AlarmCleared, PressureFutile, ScheduledCallEvent, EventsDropped>;
+using Event =
+    std::variant<MasterStarted, MasterStopped, WorkerReadyEvent, WorkerExited, BootFailed, ForkServerGone,
+                 ReloadStarted, ReloadFinished, WorkerRecycled, HoldStarted, HoldEnded, GateUngated, AlarmFiring,
+                 AlarmCleared, PressureFutile, ScheduledCallEvent, LingersAborted, FailedClosed, EventsDropped>;
 
 // Who takes events: the file, or what is more than a file. On the loop's thread.
 class EventSink {

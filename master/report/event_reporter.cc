@@ -163,12 +163,15 @@ void EventReporter::fork_server_gone(Generation generation, const Exit& exit) {
   tell_reload_end();
 }
 
-void EventReporter::stop_finished(int exit_code) {
+void EventReporter::stop_finished(int) {
   reload_.stopped();
   tell_reload_end();
   end_cause(boot_cause_, "failed boots");
   end_cause(crash_cause_, "crashes");
   end_cause(load_cause_, "failed loads");
+}
+
+void EventReporter::master_stopped(int exit_code) {
   parts_.log.info("stopped, exit status " + std::to_string(exit_code));
   tell(MasterStopped{exit_code, seconds(now() - started_at_)});
 }

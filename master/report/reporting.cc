@@ -57,6 +57,7 @@ Result<void> Reporting::open_parts() {
   recycle_reporter_ =
       std::make_unique<RecycleReporter>(RecycleReporterParts{*log_, stream_.get(), options_.name, options_.own_fleet});
   call_reporter_ = std::make_unique<CallReporter>(CallReporterParts{*log_, stream_.get()});
+  delivery_reporter_ = std::make_unique<DeliveryReporter>(*log_, stream_.get(), *service_manager_);
   return {};
 }
 
@@ -77,6 +78,7 @@ Result<void> Reporting::watch(ReportSources sources) {
                                       {taken.facts.log_lines_dropped, taken.facts.events_dropped},
                                       oom_kills_.explained()});
     for (auto& family : schedule_metrics(taken.schedule)) taken.metrics.push_back(std::move(family));
+    add_linger_metrics(taken.metrics, taken.delivery);
     return taken;
   });
   supervisor.observe(*publisher_);
@@ -106,6 +108,8 @@ void Reporting::stopping() {
   changed();
 }
 
+void Reporting::stopped(int exit_code) { reporter_->master_stopped(exit_code); }
+
 void Reporting::say(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) log_->info(line);
 }
@@ -131,6 +135,7 @@ Snapshot Reporting::take_snapshot() const {
           sources_->recycling(),
           sources_->gate(),
           sources_->parking(),
+          sources_->delivery(),
           sources_->schedule(),
           stream_->recent()};
 }

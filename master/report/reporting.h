@@ -11,6 +11,7 @@
 
 #include "master/report/admin_server.h"
 #include "master/report/call_reporter.h"
+#include "master/report/delivery_reporter.h"
 #include "master/report/event_reporter.h"
 #include "master/report/event_stream.h"
 #include "master/report/log.h"
@@ -35,6 +36,7 @@ struct ReportSources {
   std::function<RecyclingDescription()> recycling;
   std::function<GateDescription()> gate;
   std::function<ParkingDescription()> parking;
+  std::function<DeliveryDescription()> delivery;
   std::function<ScheduleDescription()> schedule;
 };
 
@@ -60,6 +62,8 @@ class Reporting {
   void server_is(const std::string& name) { server_ = name; }  // "uvicorn 0.17.6", as the fork server said
   void reopen();
   void stopping();
+  void stopped(int exit_code);  // the last word
+  DeliveryObserver& delivery_observer() { return *delivery_reporter_; }
   void say(const std::vector<std::string>& lines);  // to the log, for people
   void warn(const std::vector<std::string>& lines);
   void changed();  // something that no observer hears
@@ -87,6 +91,7 @@ class Reporting {
   std::unique_ptr<EventReporter> reporter_;
   std::unique_ptr<RecycleReporter> recycle_reporter_;
   std::unique_ptr<CallReporter> call_reporter_;
+  std::unique_ptr<DeliveryReporter> delivery_reporter_;
   std::unique_ptr<ServiceManager> service_manager_;
   std::shared_ptr<SnapshotBoard> board_ = std::make_shared<SnapshotBoard>();
   std::unique_ptr<SnapshotPublisher> publisher_;

@@ -119,6 +119,11 @@ void ServiceManager::stopping() {
   if (std::exchange(said_, Said::stopping) != Said::stopping) send("STOPPING=1\nSTATUS=stopping");
 }
 
+void ServiceManager::stop_takes(Duration at_most) {
+  const auto usec = std::chrono::ceil<std::chrono::microseconds>(at_most + rest_of_a_stop).count();
+  send("EXTEND_TIMEOUT_USEC=" + std::to_string(usec) + "\nSTATUS=waiting until all answers have arrived");
+}
+
 void ServiceManager::worker_serving(const Worker&, pid_t) {
   if (said_ == Said::starting) say_ready("serving");
 }

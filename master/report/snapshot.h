@@ -16,6 +16,7 @@
 #include "base/uv_handle.h"
 #include "master/pool/supervisor.h"
 #include "master/pool/worker_observer.h"
+#include "master/report/linger_report.h"
 #include "master/report/metrics.h"
 #include "master/report/recent_recycles.h"
 #include "master/report/status_json.h"
@@ -30,6 +31,7 @@ struct Snapshot {
   RecyclingDescription recycling = {};
   GateDescription gate = {};
   ParkingDescription parking = {};
+  DeliveryDescription delivery = {};
   ScheduleDescription schedule = {};
   std::shared_ptr<const RecentRecycles> recent = {};  // null: none yet
   MetricFamilies metrics = {};

@@ -6,6 +6,7 @@
 
 #include "master/report/event.h"
 #include "master/report/instance_state.h"
+#include "master/report/linger_report.h"
 #include "master/report/schedule_json.h"
 namespace moult {
 namespace {
@@ -116,7 +117,8 @@ Json lifetimes_json(const RecyclingDescription& recycling) {
 }  // namespace
 
 std::string status_json(const SupervisorDescription& d, const StatusFacts& facts, const RecyclingDescription& recycling,
-                        const GateDescription& gate, const ParkingDescription& parking, const RecentRecycles* recent,
+                        const GateDescription& gate, const ParkingDescription& parking,
+                        const DeliveryDescription& delivery, const RecentRecycles* recent,
                         const ScheduleDescription& schedule) {
   Json json{{"version", facts.version},
             {"name", facts.name},
@@ -140,6 +142,7 @@ std::string status_json(const SupervisorDescription& d, const StatusFacts& facts
   json["recent_recycles"] = recent ? recent_json(*recent) : Json::array();
   if (parking.most > 0) json["parking"] = parking_json(parking);
   if (!schedule.calls.empty()) json["schedule"] = schedule_json(schedule);
+  if (delivery.patience > Duration::zero()) json["linger"] = linger_json(delivery);
   json["boot_error"] = d.boot_error.empty() ? Json(nullptr) : Json(d.boot_error);
   json["log_lines_dropped"] = facts.log_lines_dropped;
   json["events_dropped"] = facts.events_dropped;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "lease/gate_description.h"
 #include "master/connections/connection_keeper.h"
+#include "master/connections/delivery.h"
 #include "master/pool/supervisor.h"
 #include "master/recycling/memory_watch.h"
 #include "master/report/recent_recycles.h"
@@ -25,6 +26,6 @@ struct StatusFacts {  // what the pool does not know
 
 // One line without a newline.
 std::string status_json(const SupervisorDescription&, const StatusFacts&, const RecyclingDescription& = {},
-                        const GateDescription& = {}, const ParkingDescription& = {}, const RecentRecycles* = nullptr,
-                        const ScheduleDescription& = {});
+                        const GateDescription& = {}, const ParkingDescription& = {}, const DeliveryDescription& = {},
+                        const RecentRecycles* = nullptr, const ScheduleDescription& = {});
 }  // namespace moult

@@ -24,6 +24,7 @@ const std::vector<std::string> usable{"bind",
                                       "env",
                                       "env-file",
                                       "graceful-timeout",
+                                      "linger-timeout",
                                       "keep-alive",
                                       "chdir",
                                       "umask",
@@ -90,8 +91,8 @@ const std::vector<std::string> usable{"bind",
                                       "recycle-rate",
                                       "recycle-burst",
                                       "min-healthy"};
-const std::vector<std::string> later{"state-dir",    "linger-timeout", "idle",    "warmth",      "warm-for",
-                                     "wake-timeout", "on-sleep",       "on-wake", "sidecar-bind"};
+const std::vector<std::string> later{"state-dir",    "idle",     "warmth",  "warm-for",
+                                     "wake-timeout", "on-sleep", "on-wake", "sidecar-bind"};
 
 TEST(Flags, KnowsEveryFlagOfTheDesign) {
   for (const auto& name : usable) {

@@ -30,6 +30,7 @@ struct ScriptedLink final : WorkerLink {
     return true;
   }
   void hold(std::uint64_t number) override { said.push_back("HELD=" + std::to_string(number)); }
+  void take_to_close(std::uint64_t number) override { said.push_back("CLOSES=" + std::to_string(number)); }
   void decline(std::uint64_t number) override { said.push_back("DECLINED=" + std::to_string(number)); }
 };
 }  // namespace moult

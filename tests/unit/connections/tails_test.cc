@@ -351,6 +351,30 @@ TEST_F(TailsTest, AfterItsEndAnswersChangeNothing) {
   EXPECT_EQ(said(), TailVerdict::underway);
 }
 
+TEST_F(TailsTest, WhatAnotherWatchesFromNowOnIsNeitherCountedNorMissed) {
+  begin();
+  see({sending(1), sending(2)});
+  ASSERT_EQ(counts().begun, 2u);
+  post(TailsSeen{{sending(2)}, {{1}}});
+  EXPECT_EQ(counts().begun, 1u);
+  EXPECT_EQ(outcomes(), 0u);
+  see({ended_well(2)});
+  EXPECT_EQ(said(), TailVerdict::delivered);
+  EXPECT_EQ(counts().begun, outcomes());
+}
+
+TEST_F(TailsTest, WhatIsTakenAfterItHadAnOutcomeKeepsThat) {
+  begin();
+  stall(1);
+  answer(1, AbortAnswer::refused);
+  ASSERT_EQ(failed_closed(tails), 1u);
+  post(TailsSeen{{}, {{1}, {7}}});
+  EXPECT_EQ(failed_closed(tails), 0u);
+  EXPECT_EQ(counts().begun, 1u);
+  EXPECT_EQ(counts().fail_closed, 1u);
+  EXPECT_EQ(said(), TailVerdict::delivered);
+}
+
 TEST_F(TailsTest, AWatchThatBeginsAnewLooksAtOnceAndForgetsWhatFailed) {
   begin();
   for (unsigned i = 0; i < policy.most_failed_looks; ++i) post(TailsUnseen{});

@@ -96,6 +96,19 @@ TEST(EventWords, ACrashNamesItsSignalAndTheLastLineOfItsTraceback) {
             "worker 1 did not get ready: exit 3: ValueError: no");
 }
 
+TEST(EventWords, OfAnswersOnTheirWay) {
+  EXPECT_EQ(
+      event_sentence({{"event", "linger_aborted"}, {"during", "stop"}, {"connections", 2}, {"stalled_seconds", 300.0}}),
+      "2 clients that took nothing of their answer for 5m were cut off, before the stop");
+  EXPECT_EQ(event_sentence({{"event", "fail_closed"},
+                            {"during", "stop"},
+                            {"connections", 2},
+                            {"cause", "not_permitted"},
+                            {"error", nullptr}}),
+            "moult leaves: of the answers to 2 clients it is not known that they have arrived (not_permitted)");
+  EXPECT_THAT(event_sentence({{"event", "fail_closed"}, {"during", "sleep"}}), HasSubstr("the app stays awake"));
+}
+
 TEST(EventWords, WhatOthersWroteDoesNotSteerTheTerminal) {
   const json nasty{{"event", "reload_finished"}, {"outcome", "rejected\x1b[2J"}, {"error", "a\x1b]0;b\a"}};
   for (const char c : event_sentence(nasty)) EXPECT_GE(c, ' ');

@@ -41,6 +41,10 @@ def pass_connections(channel):
                 time.sleep(100)
             kept += socket.socketpair()
             own = kept[1].fileno()
+            if worker_mode == "gives-up-to-close":
+                socket.send_fds(channel, [b"FDCLOSE=5"], [own])
+                say(channel, "FDCLOSE=6")
+                continue
             socket.send_fds(channel, [b"FDSTORE=5"], [own])
             if worker_mode == "stores-and-dies":
                 os._exit(0)

@@ -94,6 +94,13 @@ TEST_F(ServiceManagerTest, SaysStoppingOnceAndNeverReadyAfterIt) {
   EXPECT_EQ(socket.next(), "");
 }
 
+TEST_F(ServiceManagerTest, AsksForTheTimeThatAStopTakesAndAMomentMore) {
+  NotifySocket socket(dir / "notify");
+  create({dir / "notify", {}});
+  manager->stop_takes(10min);
+  EXPECT_EQ(socket.next(), "EXTEND_TIMEOUT_USEC=605000000\nSTATUS=waiting until all answers have arrived");
+}
+
 TEST_F(ServiceManagerTest, FeedsTheWatchdogWhileTheLoopTurns) {
   NotifySocket socket(dir / "notify");
   create({dir / "notify", 20ms});

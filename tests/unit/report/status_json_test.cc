@@ -91,6 +91,28 @@ TEST(StatusJson, CountsConnectionsBetweenTwoWorkers) {
                         {"refused", 1}}));
 }
 
+TEST(StatusJson, CountsWhatIsOnItsWay) {
+  const DeliveryDescription delivery{
+      .patience = std::chrono::minutes(5),
+      .watched = 3,
+      .stalled = 2,
+      .fail_closed = 1,
+      .closing = 4,
+      .declined = 5,
+      .counts = {.begun = 20, .delivered = 10, .reset = 4, .aborted = 2, .fail_closed = 1, .undelivered = 0}};
+  const json told = json::parse(status_json(serving_pool(), facts, {}, {}, {}, delivery)).at("linger");
+  EXPECT_EQ(told,
+            json({{"watched", 3},
+                  {"fail_closed", 1},
+                  {"stalled", 2},
+                  {"closing", 4},
+                  {"timeout_seconds", 300.0},
+                  {"begun", 20},
+                  {"outcomes", {{"delivered", 10}, {"reset", 4}, {"aborted", 2}, {"fail_closed", 1}, {"unwatched", 0}}},
+                  {"declined", 5},
+                  {"trouble", nullptr}}));
+}
+
 TEST(StatusJson, IsOneLineWhateverTheCauseHolds) {
   SupervisorDescription d = serving_pool();
   d.boot_error = "Traceback\n\xff";
