@@ -223,7 +223,9 @@ class _GthreadConnections(Connections):
         return fd if fd >= 0 else None
 
     def leave(self, connection: Any) -> None:
-        self._hosted.moult_forget(connection)
+        with self._hosted._lock:
+            self._hosted.nr_conns -= 1
+        connection.sock.close()  # not as one that ends: what is unread is for the next worker
 
     def stay(self, connection: Any) -> None:
         connection.moult_stays = True

@@ -9,9 +9,10 @@ import threading
 import time
 from typing import Any, Optional
 
+from gunicorn import util
 from gunicorn.workers import base
 
-from . import process, stack_dump
+from . import gunicorn_closing, process, stack_dump
 from .settings import Settings
 from .worker_process import Worker
 
@@ -64,6 +65,7 @@ def hosted_class(worker_class: Any, cfg: Any, worker: Worker, internal: Optional
     if kind == "asgi":
         from .gunicorn_asgi import counting
         return _hosting(counting(worker_class, worker, internal), worker)
+    gunicorn_closing.take_over(util, worker)
     from .wsgi_counting import counting as counting_wsgi
     counted = counting_wsgi(worker_class, worker, internal)
     if kind == "gthread":

@@ -16,6 +16,7 @@ from . import ledger
 from .contract import OPEN_CONNECTIONS, UPGRADED_CONNECTIONS
 from .ignored_paths import IgnoredPaths, of_scope
 from .scheduled_call import OUR_PREFIX, mark_scope, strip_headers
+from .uvicorn_closing import PoliteTransport, whole_transport
 from .uvicorn_keep_alive import ConnectionLoop, IdleTimer
 from .uvicorn_rest_of_body import RestOfBody
 
@@ -46,8 +47,11 @@ class Counting:
     """Makes the counting classes of one protocol class: `public`, and `internal` for the internal door. settle() looks
     at once at the answers that are not all with the kernel yet; else that is done now and then."""
 
-    def __init__(self, protocol: Any, words: Any, visitors: ledger.Ledger, calls: ledger.Ledger,
-                 connection_loop: ConnectionLoop, app: Any, ignored: IgnoredPaths) -> None:
+    def __init__(self, protocol: Any, worker: Any, visitors: ledger.Ledger, calls: ledger.Ledger,
+                 connection_loop: ConnectionLoop, config: Any, ignored: IgnoredPaths) -> None:
+        words, app = worker.words, config.loaded_app
+        closes_politely = config.ssl is None  # what is in a TLS connection the master cannot end
+
         async def called(scope: Any, receive: Any, send: Any) -> None:
             """The app as the internal door has it, and by which its requests are known."""
             mark_scope(scope)
@@ -65,7 +69,8 @@ class Counting:
         running = _running(visitors, calls)
         settling = _Settling(finish_either, connection_loop.whole.call_later)
         self.settle = settling.look
-        self.public = _counting_protocol(protocol, words, visitors.finish, settling.later, running, connection_loop)
+        self.public = _counting_protocol(protocol, words, visitors.finish, settling.later, running, connection_loop,
+                                         worker if closes_politely else None)
         internal = _counting_protocol(protocol, words, finish_either, settling.later, running, connection_loop)
 
         class InternalProtocol(internal):  # type: ignore[misc]
@@ -130,7 +135,8 @@ def _counting_cycle(cycle_class: Any, begin_visit: Callable[[Any], None], begin_
 
 def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], None],
                        settle_later: Callable[[List[Any]], None], running: Callable[[Any], List[Any]],
-                       connection_loop: ConnectionLoop) -> Any:
+                       connection_loop: ConnectionLoop, polite: Optional[Any] = None) -> Any:
+    """`polite`: the worker, where the master closes what a close of ours would cut off."""
     response_complete = protocol_class.on_response_complete
     # uvloop writes at the end of the loop's turn: what is queued before that says nothing of the client.
     on_uvloop = type(connection_loop.whole).__module__.startswith("uvloop")
@@ -147,7 +153,7 @@ def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], 
 
         def connection_made(self, transport: Any) -> None:
             words[OPEN_CONNECTIONS] += 1
-            super().connection_made(transport)
+            super().connection_made(transport if polite is None else PoliteTransport(transport, self, polite))
 
         def connection_lost(self, exc: Optional[Exception]) -> None:
             words[OPEN_CONNECTIONS] -= 1
@@ -207,6 +213,7 @@ class _Settling:
 def _stripped_upgrade(handle: Any) -> Any:
     def handle_upgrade(self: Any, *arguments: Any) -> Any:
         strip_headers(self.headers)
+        self.transport = whole_transport(self.transport)
         return handle(self, *arguments)
     return handle_upgrade
 

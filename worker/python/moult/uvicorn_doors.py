@@ -18,12 +18,13 @@ class Doors(NamedTuple):
     moves: bool  # what comes through `public` is of a class that we know, and can be handed over between two requests
 
 
-def make_doors(config: Any, words: Any, loop: Any, idle_ignore: List[str]) -> Doors:
+def make_doors(config: Any, worker: Any, loop: Any) -> Doors:
     """In the worker, once its loop is there: around its own scoreboard."""
+    words = worker.words
     visitors, calls = ledger.of_visitors(words), ledger.of_calls(words)
     connection_loop = ConnectionLoop(loop)
     protocol = config.http_protocol_class
-    ignored = IgnoredPaths(idle_ignore, config.root_path or "")
+    ignored = IgnoredPaths(worker.settings.idle_ignore, config.root_path or "")
 
     def look(connections: Any) -> None:
         count.settle()
@@ -31,8 +32,7 @@ def make_doors(config: Any, words: Any, loop: Any, idle_ignore: List[str]) -> Do
         visitors.find_streams(uvicorn_counting.is_streaming)
 
     if uvicorn_counting.can_count(protocol):
-        count = uvicorn_counting.Counting(
-            protocol, words, visitors, calls, connection_loop, config.loaded_app, ignored)
+        count = uvicorn_counting.Counting(protocol, worker, visitors, calls, connection_loop, config, ignored)
         if config.ws_protocol_class is not None:
             config.ws_protocol_class = uvicorn_counting.counting_websocket(config.ws_protocol_class, words, visitors)
         return Doors(count.public, count.internal, look, config.ssl is None)
@@ -42,7 +42,6 @@ def make_doors(config: Any, words: Any, loop: Any, idle_ignore: List[str]) -> Do
     def upgraded(by: int) -> None:
         words[UPGRADED_CONNECTIONS] += by
 
-    count = uvicorn_counting.Counting(
-        AutoHTTPProtocol, words, visitors, calls, connection_loop, config.loaded_app, ignored)
+    count = uvicorn_counting.Counting(AutoHTTPProtocol, worker, visitors, calls, connection_loop, config, ignored)
     config.loaded_app = asgi_counting.CountingApp(config.loaded_app, visitors, None, upgraded, ignored)
     return Doors(protocol, count.internal, look, False)

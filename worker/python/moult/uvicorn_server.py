@@ -17,6 +17,7 @@ import uvicorn
 
 from . import uvicorn_drain
 from .failure import LeaveBoot, Refused
+from .uvicorn_closing import whole_transport
 from .uvicorn_doors import make_doors
 from .uvicorn_handover import UvicornConnections
 from .worker_process import Worker
@@ -59,7 +60,7 @@ class Server(uvicorn.Server):
         if getattr(self.lifespan, "should_exit", False):
             raise Refused(heard.text() or "the app's start-up (lifespan) failed and said no more")
         loop = asyncio.get_running_loop()
-        self._doors = make_doors(self.config, self._worker.words, loop, self._worker.settings.idle_ignore)
+        self._doors = make_doors(self.config, self._worker, loop)
         public = self._doors.public
         self._moving = UvicornConnections(self._worker, self.server_state.connections,
                                           public if self._doors.moves else (), self._factory(public))
@@ -164,7 +165,9 @@ class Server(uvicorn.Server):
             await self._drain(drain_by)
         self._worker.idle_closed = self._moving.end()
         for connection in list(self.server_state.connections):
-            connection.transport.close()
+            # One that was given and not answered for may live on with the master: nothing but our descriptor ends.
+            is_given = self._moving.is_given(connection)
+            (whole_transport(connection.transport) if is_given else connection.transport).close()
         self._doors.look(())
         if self.server_state.tasks and not self.force_exit:
             self._worker.requests_cut = len(self.server_state.tasks)

@@ -1,6 +1,7 @@
 """One worker, from the fork to its exit: what both adapters share."""
 import atexit
 import errno
+import itertools
 import os
 import select
 import signal
@@ -11,7 +12,7 @@ import traceback
 from types import FrameType
 from typing import Any, Callable, Dict, NoReturn, Optional
 
-from . import forked_children, handover, process, stack_dump
+from . import closing, forked_children, handover, process, stack_dump
 from .channel import Channel
 from .contract import (CONTRACT_VERSION, HEARTBEAT_NS, REQUESTS_FINISHED, REQUESTS_STARTED, ContractError, escape,
                        open_scoreboard)
@@ -50,6 +51,8 @@ class Worker:
         self.retire_by: Optional[float] = None  # time.monotonic(); None: not told to retire
         # Set before READY by an adapter whose connections can move; None: they are closed when it retires.
         self.handover: Optional[handover.Handover] = None
+        self.closings = closing.Closings(self)
+        self.next_number = itertools.count(1).__next__  # of what is passed to the master; threads may ask
         self._is_adoption_over = False  # the master said that no other worker will have our connections
         self._said_stopping = False
         self.announces_close = False  # the service stops soon, and each answer is to say so; never taken back
@@ -151,6 +154,7 @@ class Worker:
             if "RETIRE" in received.message:
                 told_to_retire = True
                 self._take_retire(received.message)
+            self.closings.hear(received.message)
             if self.handover is not None:
                 self.handover.hear(received)
             else:
