@@ -80,7 +80,8 @@ def test_names_and_types_are_as_prometheus_wants_them(families):
                 assert sample.name == family.name + "_total" and sample.value >= 0, sample
             if family.type == "gauge":
                 assert not re.search(r"_(total|count|sum|bucket|info)$", sample.name) or sample.name == "moult_info"
-            assert set(sample.labels) <= {"how", "le", "reason", "slot", "state", "urgency", "version", "why"}, sample
+            assert set(sample.labels) <= {"how", "le", "outcome", "reason", "slot", "state", "urgency", "version",
+                                          "why"}, sample
             assert all(re.fullmatch(r"[\w.+]+", value) for value in sample.labels.values()), sample
 
 
@@ -88,6 +89,7 @@ def test_what_can_be_counted_is_there_before_it_has_happened(families):
     series = series_of(families)
     assert series["moult_worker_exits_total"]["how"] == {"exit", "signal", "stopped", "killed"}
     assert {"no_tokens", "cooldown", "store_unreachable"} <= series["moult_holds_total"]["reason"]
+    assert series["moult_lingers_total"]["outcome"] == {"delivered", "reset", "aborted", "fail_closed", "unwatched"}
     assert {"limit", "hard_limit", "pressure", "operator"} <= series["moult_recycles_total"]["reason"]
     assert series["moult_recycles_total"]["urgency"] == {"routine", "hard_limit", "pressure"}
     for name in ("moult_recycles_ungated_total", "moult_pressure_futile_total", "moult_memory_shortages_total",

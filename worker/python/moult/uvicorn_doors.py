@@ -1,5 +1,5 @@
 """Which protocol classes answer at which door, and where their requests are counted."""
-from typing import Any, Callable, List, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
