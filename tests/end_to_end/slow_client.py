@@ -1,5 +1,6 @@
-"""A client that takes its answer as slowly as it is told to, and may send all the while. Its kernel takes little for it,
-so that what it has not read is on its way."""
+"""A client that takes its answer as slowly as it is told to, and may send all the while. Its kernel takes little for
+it, so that what it has not read is on its way.
+"""
 import contextlib
 import socket
 import struct

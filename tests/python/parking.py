@@ -1,6 +1,6 @@
 """Plays the master's side of connection hand-over: holds what retiring workers give, and gives it to one that serves
-when the client speaks; and closes politely what workers cannot. In a thread of its own; every descriptor ends in exactly
-one count. For tests.
+when the client speaks; and closes politely what workers cannot. In a thread of its own; every descriptor ends in
+exactly one count. For tests.
 """
 import array
 import contextlib
