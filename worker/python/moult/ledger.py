@@ -58,10 +58,8 @@ def of_visitors(words: Any) -> Ledger:
     def finish_ignored(key: Hashable) -> None:
         nonlocal started, finished
         ignored.remove(key)
-        started += 1
-        finished += 1
-        words[REQUESTS_STARTED] = started
-        words[REQUESTS_FINISHED] = finished
+        words[REQUESTS_STARTED] = started = started + 1
+        words[REQUESTS_FINISHED] = finished = finished + 1
 
     def finish(key: Hashable) -> None:
         nonlocal finished, shown_oldest

@@ -107,8 +107,7 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
     calls = ledger.thread_safe(ledger.of_calls(words), lock)
     requests: Set[Request] = set()
     ignored = IgnoredPaths(worker.settings.idle_ignore)
-    begin_visit = ignored.beginning(
-        visitors, lambda request: (request.asked.method, request.asked.path.encode("latin-1")))
+    begin_visit = ignored.beginning(visitors, lambda one: (one.asked.method, one.asked.path.encode("latin-1")))
 
     class CountingWorker(worker_class):  # type: ignore[misc]
         moult_requests = requests
