@@ -11,8 +11,9 @@ void Supervisor::sleep() {
 }
 
 void Supervisor::wake() {
-  if (pool_.state().goal.mode == Mode::sleep) wake_ = Wake{};
-  generations_.post(Needed{});
+  const Mode mode = pool_.state().goal.mode;
+  if (mode == Mode::sleep) wake_ = Wake{};
+  if (mode == Mode::sleep || mode == Mode::serve) generations_.post(Needed{});  // in a stop nothing is loaded any more
   pool_.post(SetMode{Mode::serve});
 }
 

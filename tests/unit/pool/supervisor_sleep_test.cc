@@ -230,6 +230,18 @@ TEST_F(SupervisorSleepTest, AReloadWhileColdThatDoesNotLoadFailsAndRests) {
   EXPECT_FALSE(exit_code);
 }
 
+TEST_F(SupervisorSleepTest, AWakeDuringAStopLoadsNothing) {
+  serve(1);
+  supervisor->sleep();
+  supervisor->drop_warmth();
+  supervisor->stop();
+  launcher.said.clear();
+  supervisor->wake();
+  EXPECT_THAT(launcher.said, IsEmpty());
+  exits(1, 0);
+  EXPECT_EQ(exit_code, 0);
+}
+
 TEST_F(SupervisorSleepTest, AStopEndsTheSpares) {
   serve_with_spares(1);
   supervisor->stop();
