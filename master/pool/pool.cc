@@ -36,6 +36,14 @@ void stop(Goal& goal, const PoolPolicy& policy, MonotonicTime now) {
   }
 }
 
+// A wake tries at once: how soon another one is tried after it, whoever wakes it knows.
+void set_mode(Pool& pool, Mode mode) {
+  Goal& goal = pool.goal;
+  if (goal.mode != Mode::serve && goal.mode != Mode::sleep) return;
+  if (goal.mode == Mode::sleep && mode == Mode::serve) std::ranges::fill(pool.slots, Backoff{});
+  goal.mode = mode;
+}
+
 // What failed was other code: an empty slot tries the new one at once, and so does a spare.
 void on_loaded(Pool& pool, Generation loaded) {
   Goal& goal = pool.goal;
@@ -159,9 +167,7 @@ void absorb(Pool& pool, const PoolEvent& event, const PoolPolicy& policy, Monoto
                    if (pool.slots.size() < e.workers) pool.slots.resize(e.workers);
                  },
                  [&](const SetSpares& e) { goal.spares = e.spares; },
-                 [&](const SetMode& e) {
-                   if (goal.mode == Mode::serve || goal.mode == Mode::sleep) goal.mode = e.mode;
-                 },
+                 [&](const SetMode& e) { set_mode(pool, e.mode); },
                  [&](Stop) { stop(goal, policy, now); },
                  [&](StopQuickly) {
                    if (goal.mode == Mode::quick) stop_at_once(pool, now);
