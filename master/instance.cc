@@ -9,6 +9,7 @@
 #include "master/connections/sleeping_doors.h"
 #include "master/control/supervisor_parts.h"
 #include "master/instance_schedule.h"
+#include "master/instance_sleep.h"
 #include "master/launch/open_files.h"
 #include "master/pool/capacity_teller.h"
 #include "master/pool/close_announcer.h"
@@ -50,6 +51,7 @@ struct Instance::Parts {
   std::unique_ptr<MemoryWatch> memory_watch;
   std::unique_ptr<Hook> alarm_hook;
   std::unique_ptr<FleetReport> fleet_report;
+  std::unique_ptr<InstanceSleep> sleep;
   std::unique_ptr<Controls> controls;
   std::function<Result<void>(unsigned)> affordable;
   unsigned workers = 0;
@@ -100,7 +102,7 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
       [needed = options::descriptors_of_a_wake(config)] { return room_for_a_launch(needed); });
   backlog = std::make_unique<Backlog>(loop.get(), *connection_keeper);
   supervisor->on_close_listeners([this](WorkerId) {
-    sleeping_doors->watch(false);
+    sleep->end();
     doors->listeners.shut();
     backlog->hand_over(doors->listeners.descriptors(), [this] {
       doors->close();
@@ -109,7 +111,7 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   });
   supervisor->on_finished([this](int code) {
     exit_code = code;
-    sleeping_doors->watch(false);
+    sleep->end();
     doors->close();  // nobody will serve who comes while we take our leave
     connection_keeper->finish([this] { delivery_at_stop->wait([this] { leave(); }); });
   });
@@ -118,7 +120,7 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
                                                reporting->recycle_observers());
   must(reporting->watch({*supervisor, [this] { return memory_watch->describe(); }, [this] { return gate->describe(); },
                          [this] { return connection_keeper->describe(); }, [this] { return delivery->describe(); },
-                         [this] { return caller->describe(); }}));
+                         [this] { return caller->describe(); }, [this] { return sleep->describe(); }}));
   alarm_hook = std::make_unique<Hook>(loop.get(), *orphans, options::alarm_hook(config, open_files_before, *reporting));
   reporting->on_alarm([this](const std::string& event_line) { alarm_hook->run(event_line); });
   reporting->say(options::saturation(config));
@@ -126,6 +128,9 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   supervisor->set_spares(config.workers.spares);
   workers = config.workers.count;
   fleet_report = std::make_unique<FleetReport>(loop.get(), *gate, options::fleet_names(config));
+  sleep = std::make_unique<InstanceSleep>(
+      config, open_files_before,
+      InstanceSleep::Others{loop, *orphans, *supervisor, *connection_keeper, *sleeping_doors, *reporting});
   controls = must(Controls::open(loop.get(), options::control(config, version), operator_parts()));
 }
 
@@ -156,6 +161,7 @@ OperatorParts Instance::Parts::operator_parts() {
     scale(wanted);
     reporting->changed();
   };
+  sleep->add_to(wishes);
   wishes.recycle = [this](std::optional<unsigned> slot) { return memory_watch->ask_to_go(slot); };
   wishes.affordable = affordable;
   wishes.room_for_a_reload = [this] { return memory_watch->room_for_a_reload(); };
@@ -184,6 +190,7 @@ Result<std::unique_ptr<Instance>> Instance::create(const Config& config, const s
 }
 
 int Instance::run() {
+  parts_->sleep->start();
   parts_->supervisor->start(parts_->workers);
   parts_->caller->start();
   uv_run(parts_->loop.get(), UV_RUN_DEFAULT);

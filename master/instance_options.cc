@@ -44,6 +44,14 @@ ChildSettings child(const Config& config, std::optional<rlim_t> open_files_befor
           }};
 }
 
+HookOptions hook(const char* flag, const std::optional<std::string>& command, const Config& config,
+                 std::optional<rlim_t> open_files_before, Reporting& reporting) {
+  return {.flag = flag,
+          .command = command,
+          .child = child(config, open_files_before, reporting),
+          .trouble = [&reporting](const std::string& line) { reporting.log().warning(line); }};
+}
+
 std::vector<InheritedListener> inherited(const Doors& doors) {
   std::vector<InheritedListener> all;
   for (const ListenerDescription& each : doors.listeners.describe())
@@ -166,10 +174,15 @@ SupervisorPolicy supervisor(const Config& config) {
 }
 
 HookOptions alarm_hook(const Config& config, std::optional<rlim_t> open_files_before, Reporting& reporting) {
-  return {.flag = "--on-alarm",
-          .command = config.recycling.on_alarm,
-          .child = child(config, open_files_before, reporting),
-          .trouble = [&reporting](const std::string& line) { reporting.log().warning(line); }};
+  return hook("--on-alarm", config.recycling.on_alarm, config, open_files_before, reporting);
+}
+
+HookOptions sleep_hook(const Config& config, std::optional<rlim_t> open_files_before, Reporting& reporting) {
+  return hook("--on-sleep", config.sleep.on_sleep, config, open_files_before, reporting);
+}
+
+HookOptions wake_hook(const Config& config, std::optional<rlim_t> open_files_before, Reporting& reporting) {
+  return hook("--on-wake", config.sleep.on_wake, config, open_files_before, reporting);
 }
 
 HealthPolicy health(const Config& config) {

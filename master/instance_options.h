@@ -46,6 +46,9 @@ Result<void> checked(const Config&);
 Result<void> server_takes_its_settings(const Config&);
 std::vector<std::string> saturation(const Config&);  // what the settings permit at most, a line each
 HookOptions alarm_hook(const Config&, std::optional<rlim_t> open_files_before, Reporting&);
+IdlePolicy idle(const Config&);
+HookOptions sleep_hook(const Config&, std::optional<rlim_t> open_files_before, Reporting&);
+HookOptions wake_hook(const Config&, std::optional<rlim_t> open_files_before, Reporting&);
 HealthPolicy health(const Config&);
 ControlServerOptions control(const Config&, const std::string& version);
 }  // namespace moult::options

@@ -125,6 +125,27 @@ Result<void> check_spares(const Config& config, const Settings& settings) {
   return {};
 }
 
+// Files are replaced there.
+Result<void> check_state_folder(const Config& config, const Settings& settings) {
+  if (!config.sleep.state_dir) return {};
+  const std::string& folder = *config.sleep.state_dir;
+  const std::string origin = origin_of(settings, "state-dir");
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error))
+    return Error{origin + ": there is no folder " + folder + ": make it first"};
+  if (access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return {};
+  return errno_error(origin + ": cannot write into " + folder, errno);
+}
+
+// When nobody called a command for a while is not known yet.
+Result<void> check_sleep(const Config& config, const Settings& settings) {
+  const bool is_command = config.app.kind == AppKind::command;
+  if (is_command && config.sleep.idle > milliseconds::zero())
+    return Error{origin_of(settings, "idle") +
+                 ": this version does not see whether a command is idle: leave it out, and let 'moult sleep' say when"};
+  return check_state_folder(config, settings);
+}
+
 Result<void> check_fleet(const Config& config, const Settings& settings) {
   const auto& fleet = config.fleet;
   if (!fleet.store) return {};
@@ -170,6 +191,7 @@ Result<void> check_config(const Config& config, const Settings& settings) {
   if (const auto checked = check_control(config, settings); !checked) return checked;
   if (const auto checked = check_spares(config, settings); !checked) return checked;
   if (const auto checked = check_schedule(config, settings); !checked) return checked;
+  if (const auto checked = check_sleep(config, settings); !checked) return checked;
   return check_fleet(config, settings);
 }
 
@@ -186,6 +208,7 @@ std::vector<std::string> warnings_about(const Config& config, const Settings& se
                             "keep-alive", "access-logfile", "forwarded-allow-ips", "root-path", "certfile", "keyfile",
                             "server-option", "request-timeout", "idle-ignore"})
       has_no_effect(name, "a command is started as it is");
+    for (const auto name : {"warmth", "warm-for"}) has_no_effect(name, "a command is started anew at each wake");
     for (const auto name : {"max-requests", "max-requests-jitter", "busy-rps", "alarm-requests-p10", "alarm-window"})
       has_no_effect(name, "nobody counts the requests of a command");
   } else {

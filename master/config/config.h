@@ -159,6 +159,17 @@ struct ScheduleConfig {
   bool operator==(const ScheduleConfig&) const = default;
 };
 
+// When nobody calls (master/sleep/idle.h says more of each).
+enum class Warmth { spare, fork_server, nothing };
+struct SleepConfig {
+  milliseconds idle{};  // zero: it never sleeps by itself
+  Warmth warmth = Warmth::fork_server;
+  milliseconds warm_for{}, wake_timeout{};
+  std::optional<std::string> state_dir;          // absolute
+  std::optional<std::string> on_sleep, on_wake;  // shell commands
+  bool operator==(const SleepConfig&) const = default;
+};
+
 struct Config {
   AppConfig app;
   ServerConfig server;
@@ -173,6 +184,7 @@ struct Config {
   RecyclingConfig recycling;
   FleetConfig fleet;
   ScheduleConfig schedule;
+  SleepConfig sleep;
   bool operator==(const Config&) const = default;
 };
 }  // namespace moult

@@ -40,7 +40,7 @@ Result<void> make_paths_absolute(Config& config, const Settings& settings) {
   const std::string& folder = config.app.working_directory;
   if (config.app.kind == AppKind::native) make_absolute(folder, config.app.target);
   for (auto* path : {&config.server.certfile, &config.server.keyfile, &config.server.access_logfile,
-                     &config.process.pid_file, &config.log.events})
+                     &config.process.pid_file, &config.log.events, &config.sleep.state_dir})
     make_absolute(folder, *path);
   for (auto& address : config.listen.bind) {
     auto* unix_address = std::get_if<UnixAddress>(&address);

@@ -288,7 +288,7 @@ const std::vector<Flag>& flags() {
   static const Rows table = [] {
     Rows all;
     for (const auto rows : {app_rows, listening_rows, server_rows, worker_rows, recycling_flags, fleet_flags,
-                            schedule_flags, process_rows, log_rows, control_rows, flags_of_later_versions})
+                            schedule_flags, sleep_flags, process_rows, log_rows, control_rows, flags_of_later_versions})
       for (Flag& row : rows()) all.push_back(std::move(row));
     return all;
   }();

@@ -40,6 +40,7 @@ std::string_view title_of(FlagGroup group) {
     case FlagGroup::workers: return "Workers";
     case FlagGroup::recycling: return "Replacing workers";
     case FlagGroup::fleet: return "How often workers may be replaced";
+    case FlagGroup::sleeping: return "Sleeping while nobody calls";
     case FlagGroup::hanging: return "Workers that hang";
     case FlagGroup::stopping: return "Stopping";
     case FlagGroup::process: return "Processes";

@@ -17,6 +17,7 @@ enum class FlagGroup {
   workers,
   recycling,
   fleet,
+  sleeping,
   hanging,
   stopping,
   process,
@@ -73,5 +74,6 @@ Error later_flag_error(std::string_view written);
 std::vector<Flag> recycling_flags();          // recycling_flags.cc: rows of the table
 std::vector<Flag> fleet_flags();              // fleet_flags.cc: likewise
 std::vector<Flag> schedule_flags();           // schedule_flags.cc: likewise
+std::vector<Flag> sleep_flags();              // sleep_flags.cc: likewise
 std::vector<Flag> flags_of_later_versions();  // later_flags.cc: rows with a name only
 }  // namespace moult

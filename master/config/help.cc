@@ -15,6 +15,7 @@ constexpr std::string_view forms =
        moult scale N                            serve with N workers
        moult reload [--wait]                    load the app anew and replace the workers by turns
        moult recycle [SLOT]                     replace a worker, or all, one after the other
+       moult sleep | wake                       end all workers until somebody calls; begin again
        moult schedule ls [--json]               the scheduled calls, and how the last ones went
        moult schedule run NAME                  make a scheduled call now, and wait for it
        moult stop                               let requests finish, then stop

@@ -2,9 +2,7 @@
 #include "master/config/flags.h"
 namespace moult {
 std::vector<Flag> flags_of_later_versions() {
-  constexpr std::string_view names[] = {
-      // sleeping and waking
-      "idle", "warmth", "warm-for", "wake-timeout", "on-sleep", "on-wake", "sidecar-bind", "state-dir"};
+  constexpr std::string_view names[] = {"sidecar-bind"};
   std::vector<Flag> rows;
   for (const auto name : names) rows.push_back({.name = name, .group = FlagGroup::later});
   return rows;

@@ -33,10 +33,19 @@ int no_connection(const ClientSurroundings& around, const ClientRequest& request
                   "): start it with 'moult run', or say which one with -n NAME or --control PATH");
 }
 
+// Answered with an outcome, which may take its time.
+const char* slow_wish(const Command& command) {
+  const auto* reload = std::get_if<ReloadCommand>(&command);
+  if (reload && reload->wait) return "reload";
+  if (std::holds_alternative<RunCallCommand>(command)) return "call";
+  if (std::holds_alternative<SleepCommand>(command)) return "sleep";
+  return std::holds_alternative<WakeCommand>(command) ? "wake" : nullptr;
+}
+
 bool waits(const Command& command) {
   const auto* reload = std::get_if<ReloadCommand>(&command);
   const auto* stop = std::get_if<StopCommand>(&command);
-  return (reload && reload->wait) || (stop && stop->wait) || std::holds_alternative<RunCallCommand>(command);
+  return (reload && reload->wait) || (stop && stop->wait);
 }
 
 int too_late(const ClientSurroundings& around, const char* what) {
@@ -44,20 +53,18 @@ int too_late(const ClientSurroundings& around, const char* what) {
 }
 
 int unanswered(const ClientSurroundings& around, const ClientRequest& request, const NoAnswer& answer) {
-  const bool call = std::holds_alternative<RunCallCommand>(request.command);
-  if (call && answer.too_late) return too_late(around, "the call has not ended");
-  if (call) return fail(around, client_refused, "moult ended before the call did (" + answer.why + ")");
-  if (!std::holds_alternative<ReloadCommand>(request.command) || !waits(request.command))
-    return fail(around, client_nobody, answer.why);
-  if (answer.too_late) return too_late(around, "the reload has not ended");
-  return fail(around, client_refused, "moult ended before the reload did (" + answer.why + ")");
+  const char* wish = slow_wish(request.command);
+  if (!wish) return fail(around, client_nobody, answer.why);
+  if (answer.too_late) return too_late(around, ("the " + std::string(wish) + " has not ended").c_str());
+  return fail(around, client_refused, "moult ended before the " + std::string(wish) + " did (" + answer.why + ")");
 }
 
 int refused(const ClientSurroundings& around, const ClientRequest& request, const RefusedByMaster& answer) {
-  const bool reload = waits(request.command) && std::holds_alternative<ReloadCommand>(request.command);
-  if (!reload) return fail(around, client_refused, answer.why);
+  const char* wish = slow_wish(request.command);
+  if (!wish) return fail(around, client_refused, answer.why);
   const bool traceback = answer.why.find('\n') != std::string::npos;
-  return fail(around, client_refused, (traceback ? "the reload failed:\n" : "the reload failed: ") + answer.why);
+  return fail(around, client_refused,
+              "the " + std::string(wish) + (traceback ? " failed:\n" : " failed: ") + answer.why);
 }
 
 int print_stop(const ClientSurroundings& around, const ClientRequest& request, ControlClient& client) {
@@ -119,6 +126,14 @@ int print(const ClientSurroundings& around, const ClientRequest& request, const 
                          << "; each goes when the cooldown and the budget let it: see 'moult status'" << std::endl;
               return client_done;
             },
+            [&](const SleepCommand&) -> int {
+              around.out << "asleep: the next caller wakes the app" << std::endl;
+              return client_done;
+            },
+            [&](const WakeCommand&) -> int {
+              around.out << "awake: the app serves" << std::endl;
+              return client_done;
+            },
             [&](const ReloadCommand& reload) -> int {
               if (reload.wait) around.out << "reloaded: generation " << word(result, "generation") << std::endl;
               else around.out << "the reload has begun: 'moult status' shows how it goes" << std::endl;
@@ -140,9 +155,8 @@ int ask(const ClientSurroundings& around, const ClientRequest& request) {
   if (request.watch) return watch_status(*client, output_of(around, request));
   if (std::holds_alternative<EventsCommand>(request.command))
     return show_events(*client, {request.filter, request.last, request.follow}, output_of(around, request));
-  const bool long_answer =
-      waits(request.command) && !std::holds_alternative<StopCommand>(request.command);  // that one is answered at once
-  const ControlAnswer answer = client->ask(request.command, long_answer ? request.longest_wait : control_answer_limit);
+  const ControlAnswer answer =
+      client->ask(request.command, slow_wish(request.command) ? request.longest_wait : control_answer_limit);
   return std::visit(Match{[&](const json& result) { return print(around, request, result, *client); },
                           [&](const RefusedByMaster& why) { return refused(around, request, why); },
                           [&](const NoAnswer& why) { return unanswered(around, request, why); }},

@@ -27,6 +27,8 @@ constexpr std::array known{Known{"status", "show what the running moult and its 
                            Known{"stop", "stop the running moult: gracefully, or with --now"},
                            Known{"reload", "load the app's code anew and replace the workers"},
                            Known{"recycle", "replace the worker of a slot, or all workers, one after the other"},
+                           Known{"sleep", "put the app to sleep until somebody calls, and wait until it is asleep"},
+                           Known{"wake", "wake the app, and wait until a worker serves"},
                            Known{"fleet", "show what the fleet's budget allows: moult fleet status"},
                            Known{"schedule", "show the scheduled calls, or make one now: moult schedule ls | run NAME"},
                            Known{"version", "print the version of this program and of the running moult"}};
@@ -58,6 +60,8 @@ cxxopts::Options options_of(const std::string& command, const char* purpose) {
     add("wait", "wait until it has ended, and say how");
     add("timeout", "how long --wait waits (seconds, or ms s m h; default 1h)", cxxopts::value<std::string>(), "T");
   }
+  if (command == "sleep" || command == "wake")
+    add("timeout", "how long to wait for it (seconds, or ms s m h; default 1h)", cxxopts::value<std::string>(), "T");
   if (command == "recycle") {
     options.positional_help("[SLOT]");
     add("slot", "", cxxopts::value<std::vector<std::string>>());
@@ -164,6 +168,8 @@ Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& 
   if (name == "reload") return Command{ReloadCommand{given.count("wait") > 0}};
   if (name == "status") return Command{StatusCommand{}};
   if (name == "events") return Command{EventsCommand{}};
+  if (name == "sleep") return Command{SleepCommand{}};
+  if (name == "wake") return Command{WakeCommand{}};
   if (name == "recycle") return recycle_command(given);
   if (name == "fleet") return fleet_command(given);
   if (name == "schedule") return schedule_command(given);
@@ -200,7 +206,8 @@ Result<ClientRequest> parse(const Known& command, int argc, const char* const* a
   request.watch = name == "status" && given.count("watch") > 0;
   if (name == "events")
     if (const auto events = read_events(given, request); !events) return events.error();
-  if ((name == "stop" || name == "reload" || name == "schedule") && given.count("timeout")) {
+  const bool waits = name == "stop" || name == "reload" || name == "sleep" || name == "wake" || name == "schedule";
+  if (waits && given.count("timeout")) {
     const auto wait = parse_wait(given["timeout"].as<std::string>());
     if (!wait) return wait.error();
     request.longest_wait = *wait;

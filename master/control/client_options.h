@@ -1,8 +1,8 @@
 #pragma once
 // The command line of the commands that speak to a running moult:
 //   moult status [--json] [--watch] · events [-f] [--event NAME] [--slot N] [--pid N] [--reason R] [--last N] · scale N
-//   · stop [--now] [--wait] [--timeout T] · reload [--wait] [--timeout T] · recycle [SLOT] · fleet status [--json] ·
-//   schedule ls [--json] · schedule run NAME [--timeout T] · version
+//   · stop [--now] [--wait] [--timeout T] · reload [--wait] [--timeout T] · recycle [SLOT] · sleep [--timeout T] ·
+//   wake [--timeout T] · fleet status [--json] · schedule ls [--json] · schedule run NAME [--timeout T] · version
 // each with --control PATH or -n NAME. Reads its arguments and the given environment only.
 #include <functional>
 #include <optional>

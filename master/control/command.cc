@@ -115,8 +115,12 @@ Result<Command> parse_command(const json& frame) {
     if ((stray = unknown_key(frame, name, {}))) return *stray;
     return Command{FleetCommand{}};
   }
+  if (name == "sleep" || name == "wake") {
+    if ((stray = unknown_key(frame, name, {}))) return *stray;
+    return name == "sleep" ? Command{SleepCommand{}} : Command{WakeCommand{}};
+  }
   return Error{"no command '" + name.substr(0, 40) +
-               "' (commands: status, version, scale, stop, reload, recycle, fleet, events, run_call)"};
+               "' (commands: status, version, scale, stop, reload, recycle, fleet, events, run_call, sleep, wake)"};
 }
 
 json command_json(const Command& command) {
@@ -137,6 +141,8 @@ json command_json(const Command& command) {
                      frame["wait"] = c.wait;
                    },
                    [&](const FleetCommand&) { frame["command"] = "fleet"; },
+                   [&](const SleepCommand&) { frame["command"] = "sleep"; },
+                   [&](const WakeCommand&) { frame["command"] = "wake"; },
                    [&](const EventsCommand& c) {
                      frame["command"] = "events";
                      frame["after"] = c.after;

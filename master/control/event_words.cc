@@ -125,6 +125,23 @@ std::string call_outcome_in_words(const json& event) {
   return "ended: " + outcome;
 }
 
+std::string milliseconds(const json& seconds) {
+  if (!seconds.is_number() || seconds.get<double>() >= 1) return lasted(seconds);
+  return std::to_string(std::lround(seconds.get<double>() * 1000)) + "ms";
+}
+
+std::string slept_because(const std::string& reason) {
+  if (reason == "idle") return "nobody called";
+  return reason == "operator" ? "asked for" : reason;
+}
+
+std::string caller_in_words(const std::string& caller) {
+  if (caller == "caller") return "a visitor";
+  if (caller == "call") return "a scheduled call";
+  if (caller == "app_due") return "the app's own schedule";
+  return caller == "operator" ? "an operator" : caller;
+}
+
 const std::vector<std::pair<std::string_view, Words>>& all_words() {
   static const std::vector<std::pair<std::string_view, Words>> all{
       {"master_started", [](const json& e) { return "moult" + known(e, " ", "version") + " starts"; }},
@@ -181,6 +198,26 @@ const std::vector<std::pair<std::string_view, Words>>& all_words() {
          return std::string(stops ? "moult leaves" : "the app stays awake") + ": of the answers to " +
                 text(field(e, "connections")) + " clients it is not known that they have arrived (" +
                 text(field(e, "cause")) + ")" + first_line(e, ": ", "error");
+       }},
+      {"slept",
+       [](const json& e) {
+         return "the app sleeps: " + slept_because(text(field(e, "reason"))) + ", after " +
+                lasted(field(e, "awake_seconds")) + " awake";
+       }},
+      {"woke",
+       [](const json& e) {
+         return "the app is awake for " + caller_in_words(text(field(e, "caller"))) + ", after " +
+                milliseconds(field(e, "latency_seconds"));
+       }},
+      {"wake_failed",
+       [](const json& e) {
+         return "the app could not be woken for " + caller_in_words(text(field(e, "caller"))) +
+                ": callers get 503 for " + lasted(field(e, "retry_in_seconds")) + first_line(e, ": ", "cause");
+       }},
+      {"stop_failed",
+       [](const json& e) {
+         return "the app was to sleep and stays awake: the next attempt is in " + lasted(field(e, "retry_in_seconds")) +
+                first_line(e, ": ", "cause");
        }},
       {"events_dropped", [](const json& e) { return text(field(e, "count")) + " events were lost"; }}};
   return all;

@@ -80,6 +80,24 @@ Result<void> Operator::run_call(const std::string& asked_by, const std::string& 
   return begun;
 }
 
+void Operator::sleep(const std::string& asked_by, std::function<void(Result<void>)> told) {
+  if (stopping()) {
+    refuse(asked_by, "no sleep: moult is stopping");
+    return told(Error{"no sleep: moult is stopping"});
+  }
+  parts_.say("the app is to sleep: asked by " + asked_by);
+  parts_.sleep(std::move(told));
+}
+
+void Operator::wake(const std::string& asked_by, std::function<void(Result<void>)> told) {
+  if (stopping()) {
+    refuse(asked_by, "no wake: moult is stopping");
+    return told(Error{"no wake: moult is stopping"});
+  }
+  parts_.say("the app is to wake: asked by " + asked_by);
+  parts_.wake(std::move(told));
+}
+
 void Operator::reopen_logs(const std::string& asked_by) {
   parts_.reopen_logs();  // first, so that the line below is in the new file
   parts_.say("log files reopened: asked by " + asked_by);

@@ -54,6 +54,36 @@ std::string store_trouble(const json& status) {
          ", only urgent replacements go on: " + text(field(gate, "trouble")) + '\n';
 }
 
+std::string blocked_in_words(const std::string& why) {
+  if (why == "switched_off") return "it sleeps only when told to";
+  if (why == "upgraded") return "a WebSocket or an event stream is open";
+  if (why == "request") return "a request is in flight";
+  if (why == "call") return "a scheduled call is in flight";
+  if (why == "undelivered") return "a response has not arrived yet";
+  if (why == "no_room_to_park") return "there are more idle connections than --parking-max";
+  if (why == "window") return "somebody called a moment ago";
+  if (why == "call_due") return "a scheduled call is due soon";
+  if (why == "failed_stop") return "the last attempt to sleep failed";
+  return why;
+}
+
+// Nothing of an app that is awake and never sleeps by itself.
+std::string idle_line(const json& status) {
+  const json& idle = field(status, "idle");
+  const std::string state = text(field(idle, "state")), since = duration(field(idle, "since_seconds"));
+  const std::string failure = field(idle, "failure").is_string() ? harmless(text(field(idle, "failure"))) : "";
+  const std::string why = failure.empty() ? "" : ": " + failure.substr(0, failure.find('\n'));
+  if (state == "stopping") return "falls asleep, since " + since + '\n';
+  if (state == "waking") return "wakes for " + text(field(idle, "woken_by")) + ", since " + since + '\n';
+  if (state == "asleep" && field(idle, "refuses_for_seconds").is_number())
+    return "asleep, and could not be woken: callers get 503 for " + duration(field(idle, "refuses_for_seconds")) + why +
+           '\n';
+  if (state == "asleep") return "asleep for " + since + ": the next caller wakes the app\n";
+  const std::string blocked = text(field(idle, "blocked_by"));
+  if (state != "active" || blocked == "-" || blocked == "switched_off") return "";
+  return "awake: " + blocked_in_words(blocked) + (blocked == "failed_stop" ? why : "") + '\n';
+}
+
 std::string boot_error(const json& status) {
   const json& error = field(status, "boot_error");
   if (!error.is_string() || error.get_ref<const std::string&>().empty()) return "";
@@ -77,7 +107,7 @@ std::string status_table(const json& status, std::size_t width) {
                     text(field(worker, "generation")), duration(field(worker, "uptime_seconds")),
                     text(field(worker, "requests")), text(field(worker, "in_flight")),
                     megabytes(field(worker, "rss_bytes")), megabytes(field(worker, "limit_bytes")), hold(worker)});
-  return header(status, workers) + '\n' + table(rows, shape, width) + store_trouble(status) + debt(status) +
-         boot_error(status);
+  return header(status, workers) + '\n' + table(rows, shape, width) + idle_line(status) + store_trouble(status) +
+         debt(status) + boot_error(status);
 }
 }  // namespace moult

@@ -13,13 +13,16 @@ AdminAnswer livez(const AdminView& view) {
   return text(503, "not alive: the master's loop does not turn");
 }
 
+const IdleDescription* idle_of(const AdminView& view) { return view.snapshot->idle ? &*view.snapshot->idle : nullptr; }
+
 // Empty: ready.
 std::string why_not_ready(const AdminView& view) {
   if (!view.snapshot) return "starting";
-  const InstanceState state = instance_state(view.snapshot->pool);
+  const InstanceState state = instance_state(view.snapshot->pool, idle_of(view));
   switch (state) {
     case InstanceState::stopping: return "stopping";
     case InstanceState::asleep: return "asleep";
+    case InstanceState::waking: return "waking";
     case InstanceState::booting:
     case InstanceState::serving:
     case InstanceState::reloading: break;
@@ -34,7 +37,10 @@ AdminAnswer ready_or(const std::string& why_not) {
 
 AdminAnswer healthz(const AdminView& view) {
   const std::string why_not = why_not_ready(view);
-  return ready_or(why_not == "asleep" ? "" : why_not);
+  if (why_not != "asleep" && why_not != "waking") return ready_or(why_not);
+  const IdleDescription* idle = idle_of(view);
+  const bool refuses = idle && idle->refuses_for > Duration::zero();
+  return ready_or(refuses ? "it could not be woken" : "");
 }
 
 AdminAnswer status(const AdminView& view) {

@@ -196,25 +196,56 @@ struct Fill {
     line["cause"] = e.cause;
     line["error"] = e.trouble.empty() ? Json(nullptr) : Json(shortened(e.trouble));
   }
+  void operator()(const FellAsleep& e) const {
+    line["reason"] = name_of(e.why);
+    line["took_seconds"] = seconds(e.took);
+    line["awake_seconds"] = seconds(e.awake_for);
+  }
+  void operator()(const WokeUp& e) const {
+    line["caller"] = name_of(e.caller);
+    line["latency_seconds"] = seconds(e.latency);
+    line["asleep_seconds"] = seconds(e.asleep_for);
+  }
+  void operator()(const FailedWake& e) const {
+    line["caller"] = name_of(e.caller);
+    line["latency_seconds"] = seconds(e.after);
+    line["retry_in_seconds"] = seconds(e.retry_in);
+    add_cause(line, e.cause);
+  }
+  void operator()(const FailedStop& e) const {
+    line["reason"] = name_of(e.why);
+    line["took_seconds"] = seconds(e.after);
+    line["retry_in_seconds"] = seconds(e.retry_in);
+    add_cause(line, e.cause);
+  }
   void operator()(const EventsDropped& e) const { line["count"] = e.count; }
 };
 
 const char* name_of(const Event& event) {
-  return std::visit(
-      Match{[](const MasterStarted&) { return "master_started"; },
-            [](const MasterStopped&) { return "master_stopped"; },
-            [](const WorkerReadyEvent&) { return "worker_ready"; }, [](const WorkerExited&) { return "worker_exited"; },
-            [](const BootFailed&) { return "boot_failed"; }, [](const ForkServerGone&) { return "fork_server_gone"; },
-            [](const ReloadStarted&) { return "reload_started"; },
-            [](const ReloadFinished&) { return "reload_finished"; },
-            [](const WorkerRecycled&) { return "worker_recycled"; }, [](const HoldStarted&) { return "hold_started"; },
-            [](const HoldEnded&) { return "hold_ended"; }, [](const GateUngated&) { return "gate_ungated"; },
-            [](const AlarmFiring&) { return "alarm_firing"; }, [](const AlarmCleared&) { return "alarm_cleared"; },
-            [](const PressureFutile&) { return "pressure_futile"; },
-            [](const ScheduledCallEvent&) { return "scheduled_call"; },
-            [](const LingersAborted&) { return "linger_aborted"; }, [](const FailedClosed&) { return "fail_closed"; },
-            [](const EventsDropped&) { return "events_dropped"; }},
-      event);
+  return std::visit(Match{[](const MasterStarted&) { return "master_started"; },
+                          [](const MasterStopped&) { return "master_stopped"; },
+                          [](const WorkerReadyEvent&) { return "worker_ready"; },
+                          [](const WorkerExited&) { return "worker_exited"; },
+                          [](const BootFailed&) { return "boot_failed"; },
+                          [](const ForkServerGone&) { return "fork_server_gone"; },
+                          [](const ReloadStarted&) { return "reload_started"; },
+                          [](const ReloadFinished&) { return "reload_finished"; },
+                          [](const WorkerRecycled&) { return "worker_recycled"; },
+                          [](const HoldStarted&) { return "hold_started"; },
+                          [](const HoldEnded&) { return "hold_ended"; },
+                          [](const GateUngated&) { return "gate_ungated"; },
+                          [](const AlarmFiring&) { return "alarm_firing"; },
+                          [](const AlarmCleared&) { return "alarm_cleared"; },
+                          [](const PressureFutile&) { return "pressure_futile"; },
+                          [](const ScheduledCallEvent&) { return "scheduled_call"; },
+                          [](const LingersAborted&) { return "linger_aborted"; },
+                          [](const FailedClosed&) { return "fail_closed"; },
+                          [](const FellAsleep&) { return "slept"; },
+                          [](const WokeUp&) { return "woke"; },
+                          [](const FailedWake&) { return "wake_failed"; },
+                          [](const FailedStop&) { return "stop_failed"; },
+                          [](const EventsDropped&) { return "events_dropped"; }},
+                    event);
 }
 }  // namespace
 

@@ -14,6 +14,7 @@
 #include "master/pool/worker_state.h"
 #include "master/recycling/recycle_record.h"
 #include "master/sleep/ended_call.h"
+#include "master/sleep/sleep_observer.h"
 namespace moult {
 struct MasterStarted {
   std::string version;
@@ -89,10 +90,10 @@ struct ScheduledCallEvent {
 struct EventsDropped {
   std::uint64_t count;
 };  // by the event log itself: it was full or not read
-using Event =
-    std::variant<MasterStarted, MasterStopped, WorkerReadyEvent, WorkerExited, BootFailed, ForkServerGone,
-                 ReloadStarted, ReloadFinished, WorkerRecycled, HoldStarted, HoldEnded, GateUngated, AlarmFiring,
-                 AlarmCleared, PressureFutile, ScheduledCallEvent, LingersAborted, FailedClosed, EventsDropped>;
+using Event = std::variant<MasterStarted, MasterStopped, WorkerReadyEvent, WorkerExited, BootFailed, ForkServerGone,
+                           ReloadStarted, ReloadFinished, WorkerRecycled, HoldStarted, HoldEnded, GateUngated,
+                           AlarmFiring, AlarmCleared, PressureFutile, ScheduledCallEvent, LingersAborted, FailedClosed,
+                           FellAsleep, WokeUp, FailedWake, FailedStop, EventsDropped>;
 
 // Who takes events: the file, or what is more than a file. On the loop's thread.
 class EventSink {

@@ -58,6 +58,8 @@ Result<void> Reporting::open_parts() {
       std::make_unique<RecycleReporter>(RecycleReporterParts{*log_, stream_.get(), options_.name, options_.own_fleet});
   call_reporter_ = std::make_unique<CallReporter>(CallReporterParts{*log_, stream_.get()});
   delivery_reporter_ = std::make_unique<DeliveryReporter>(*log_, stream_.get(), *service_manager_);
+  sleep_reporter_ = std::make_unique<SleepReporter>(
+      SleepReporterParts{*log_, stream_.get(), options_.name, *service_manager_, [this] { changed(); }});
   return {};
 }
 
@@ -79,6 +81,7 @@ Result<void> Reporting::watch(ReportSources sources) {
                                       oom_kills_.explained()});
     for (auto& family : schedule_metrics(taken.schedule)) taken.metrics.push_back(std::move(family));
     add_linger_metrics(taken.metrics, taken.delivery);
+    sleep_metrics_.collect_into(taken.metrics, *taken.idle);
     return taken;
   });
   supervisor.observe(*publisher_);
@@ -137,6 +140,7 @@ Snapshot Reporting::take_snapshot() const {
           sources_->parking(),
           sources_->delivery(),
           sources_->schedule(),
+          sources_->idle(),
           stream_->recent()};
 }
 

@@ -19,6 +19,8 @@
 #include "master/report/pid_file.h"
 #include "master/report/recycle_reporter.h"
 #include "master/report/service_manager.h"
+#include "master/report/sleep_metrics.h"
+#include "master/report/sleep_reporter.h"
 #include "master/report/snapshot.h"
 namespace moult {
 struct ReportOptions {
@@ -38,6 +40,7 @@ struct ReportSources {
   std::function<ParkingDescription()> parking;
   std::function<DeliveryDescription()> delivery;
   std::function<ScheduleDescription()> schedule;
+  std::function<IdleDescription()> idle;
 };
 
 class Reporting {
@@ -53,6 +56,9 @@ class Reporting {
     recycle_reporter_->on_alarm(std::move(call));
   }
   void call_ended(const EndedCall& call) { call_reporter_->ended(call); }
+  // Who wants to hear of sleeps: made known to the Sleeper.
+  std::vector<SleepObserver*> sleep_observers() { return {sleep_reporter_.get(), &sleep_metrics_}; }
+  void on_wake(std::function<void(const std::string& event_line)> call) { sleep_reporter_->on_wake(std::move(call)); }
   // The admin servers answer from now on. What is shown outlives us.
   Result<void> watch(ReportSources);
 
@@ -83,6 +89,7 @@ class Reporting {
   std::optional<ReportSources> sources_;
   OomKills oom_kills_;
   Metrics metrics_;
+  SleepMetrics sleep_metrics_;
   std::unique_ptr<Log> log_;
   std::unique_ptr<LineWriter> passed_on_[2];  // stdout, stderr
   std::optional<PidFile> pid_file_;
@@ -93,6 +100,7 @@ class Reporting {
   std::unique_ptr<CallReporter> call_reporter_;
   std::unique_ptr<DeliveryReporter> delivery_reporter_;
   std::unique_ptr<ServiceManager> service_manager_;
+  std::unique_ptr<SleepReporter> sleep_reporter_;
   std::shared_ptr<SnapshotBoard> board_ = std::make_shared<SnapshotBoard>();
   std::unique_ptr<SnapshotPublisher> publisher_;
   std::vector<std::unique_ptr<AdminServer>> admin_servers_;

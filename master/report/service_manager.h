@@ -1,7 +1,8 @@
 #pragma once
-// Our own duties to the service manager above us (systemd with Type=notify): READY=1 when the first worker serves,
-// RELOADING=1 while newer code is on trial, STOPPING=1, EXTEND_TIMEOUT_USEC=, STATUS=, and WATCHDOG=1 for as long as
-// the loop turns. Speaks the sd_notify protocol itself. Owned by Instance, on the loop's thread; never waits.
+// Our own duties to the service manager above us (systemd with Type=notify): READY=1 when the first worker serves
+// (asleep: when the app is loaded), RELOADING=1 while newer code is on trial, STOPPING=1, EXTEND_TIMEOUT_USEC=,
+// STATUS=, and WATCHDOG=1 for as long as the loop turns. Speaks the sd_notify protocol itself. Owned by Instance, on
+// the loop's thread; never waits.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <uv.h>
@@ -47,13 +48,14 @@ class ServiceManager : public WorkerObserver {
   void status(const std::string& line);  // for `systemctl status`
 
   void worker_serving(const Worker&, pid_t) override;
+  void pool_settled(const Pool&) override;
   void load_started(Generation) override;
   void generation_proven(Generation) override;
   void generation_rejected(Generation, const std::string&) override;
   void stop_finished(int) override { stopping(); }
 
  private:
-  // starting -> ready       the first worker serves
+  // starting -> ready       the first worker serves, or the app is loaded and sleeps
   // ready    -> reloading   newer code loads
   // reloading -> ready      it is proven or rejected
   // any      -> stopping    a stop begins
@@ -68,6 +70,8 @@ class ServiceManager : public WorkerObserver {
   sockaddr_un to_;
   socklen_t to_size_;
   Said said_ = Said::starting;
+  Generation loading_;   // while reloading
+  bool serves_ = false;  // as of the pool's last step
   std::deque<std::string> waiting_;
   UvHandle<uv_timer_t> again_, watchdog_;
 };

@@ -33,6 +33,7 @@ struct Snapshot {
   ParkingDescription parking = {};
   DeliveryDescription delivery = {};
   ScheduleDescription schedule = {};
+  std::optional<IdleDescription> idle = {};
   std::shared_ptr<const RecentRecycles> recent = {};  // null: none yet
   MetricFamilies metrics = {};
 };

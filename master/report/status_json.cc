@@ -97,6 +97,22 @@ Json parking_json(const ParkingDescription& parking) {
           {"ignored_requests", parking.ignored_requests}};
 }
 
+// What is not so now is null.
+Json idle_json(const IdleDescription& idle) {
+  const auto running = [](Duration left) { return left > Duration::zero() ? Json(seconds(left)) : Json(nullptr); };
+  const bool asleep = idle.state == IdleState::asleep;
+  return {{"state", name_of(idle.state)},
+          {"since_seconds", seconds(idle.since)},
+          {"blocked_by", idle.blocked_by ? Json(name_of(*idle.blocked_by)) : Json(nullptr)},
+          {"woken_by", idle.woken_by ? Json(name_of(*idle.woken_by)) : Json(nullptr)},
+          {"warm", asleep ? Json(idle.warm) : Json(nullptr)},
+          {"warm_for_seconds", running(idle.warm_for)},
+          {"refuses_for_seconds", running(idle.refuses_for)},
+          {"no_sleep_for_seconds", running(idle.no_sleep_for)},
+          {"failure", idle.failure.empty() ? Json(nullptr) : Json(idle.failure)},
+          {"awake_seconds", seconds(idle.awake)}};
+}
+
 Json recent_json(const RecentRecycles& recent) {
   Json list = Json::array();
   for (const RecentRecycle& each : recent)
@@ -119,12 +135,12 @@ Json lifetimes_json(const RecyclingDescription& recycling) {
 std::string status_json(const SupervisorDescription& d, const StatusFacts& facts, const RecyclingDescription& recycling,
                         const GateDescription& gate, const ParkingDescription& parking,
                         const DeliveryDescription& delivery, const RecentRecycles* recent,
-                        const ScheduleDescription& schedule) {
+                        const ScheduleDescription& schedule, const IdleDescription* idle) {
   Json json{{"version", facts.version},
             {"name", facts.name},
             {"pid", facts.pid},
             {"generation", d.proven ? d.proven.value : d.candidate.value},
-            {"state", name(instance_state(d))},
+            {"state", name(instance_state(d, idle))},
             {"uptime_seconds", seconds(facts.uptime)},
             {"wanted", d.wanted},
             {"serving", serving_workers(d)}};
@@ -143,6 +159,7 @@ std::string status_json(const SupervisorDescription& d, const StatusFacts& facts
   if (parking.most > 0) json["parking"] = parking_json(parking);
   if (!schedule.calls.empty()) json["schedule"] = schedule_json(schedule);
   if (delivery.patience > Duration::zero()) json["linger"] = linger_json(delivery);
+  if (idle) json["idle"] = idle_json(*idle);
   json["boot_error"] = d.boot_error.empty() ? Json(nullptr) : Json(d.boot_error);
   json["log_lines_dropped"] = facts.log_lines_dropped;
   json["events_dropped"] = facts.events_dropped;

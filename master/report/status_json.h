@@ -13,6 +13,7 @@
 #include "master/recycling/memory_watch.h"
 #include "master/report/recent_recycles.h"
 #include "master/sleep/ended_call.h"
+#include "master/sleep/sleep_observer.h"
 namespace moult {
 struct StatusFacts {  // what the pool does not know
   std::string version;
@@ -27,5 +28,6 @@ struct StatusFacts {  // what the pool does not know
 // One line without a newline.
 std::string status_json(const SupervisorDescription&, const StatusFacts&, const RecyclingDescription& = {},
                         const GateDescription& = {}, const ParkingDescription& = {}, const DeliveryDescription& = {},
-                        const RecentRecycles* = nullptr, const ScheduleDescription& = {});
+                        const RecentRecycles* = nullptr, const ScheduleDescription& = {},
+                        const IdleDescription* = nullptr);
 }  // namespace moult

@@ -76,16 +76,17 @@ void Sleeper::wish(IdleState wanted, IdleEvent event, Told told) {
 void Sleeper::pool_settled(const Pool& pool) {
   if (ended_) return;
   if (ends(pool.goal.mode)) return end();
-  const IdleState state = machine_.state().state;
-  if (pool.goal.mode == Mode::sleep) {
-    if (stage_ == Stage::retiring && nobody_is_left(pool)) return deliver();
-    // Now it is known that the code loads, and --warm-for begins to matter.
-    if (!begun_ && state == IdleState::asleep && pool.goal.candidate) begun_ = true, post(TimePassed{});
-    return;
-  }
-  if (!somebody_serves(pool)) return;
-  if (state == IdleState::waking) return post(FirstServing{});
-  if (!std::exchange(begun_, true) && state == IdleState::active) post(OperatorWake{});  // its first window begins
+  if (pool.goal.mode != Mode::sleep) return;
+  if (stage_ == Stage::retiring && nobody_is_left(pool)) return deliver();
+  if (begun_ || !asleep() || !pool.goal.candidate) return;
+  begun_ = true;
+  post(TimePassed{});  // now it is known that the code loads, and --warm-for begins to matter
+}
+
+void Sleeper::worker_serving(const Worker&, pid_t) {
+  const bool is_first = !std::exchange(begun_, true);
+  if (is_first && machine_.state().state == IdleState::active) post(OperatorWake{});  // its first window begins
+  post(FirstServing{});
 }
 
 void Sleeper::wake_failed(const std::string& cause) {
@@ -196,6 +197,7 @@ void Sleeper::serve(const Serve& serve) {
     failure_.clear();
   }
   parts_.serve();
+  if (somebody_serves(parts_.pool())) machine_.post(FirstServing{});  // the workers never heard of the stop
 }
 
 // Off comes with each way back to active.

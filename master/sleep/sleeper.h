@@ -70,6 +70,7 @@ class Sleeper final : public WorkerObserver {
   bool asleep() const { return machine_.state().state == IdleState::asleep; }
   IdleDescription describe() const;
 
+  void worker_serving(const Worker&, pid_t) override;
   void pool_settled(const Pool&) override;
   void generation_rejected(Generation, const std::string& cause) override;
 

@@ -81,10 +81,10 @@ TEST(CommandLine, RefusesAFlagWithoutItsValue) {
 }
 
 TEST(CommandLine, RefusesFlagsOfLaterVersionsByName) {
-  const std::string refused = "--idle comes with a later version of moult: leave it out";
-  EXPECT_EQ(line_refusal({"--idle", "5m", "a:b"}), refused);
-  EXPECT_EQ(line_refusal({"--idle=5m", "a:b"}), refused);
-  EXPECT_EQ(line_refusal({"a:b", "--idle"}), refused);
+  const std::string refused = "--sidecar-bind comes with a later version of moult: leave it out";
+  EXPECT_EQ(line_refusal({"--sidecar-bind", ":9", "a:b"}), refused);
+  EXPECT_EQ(line_refusal({"--sidecar-bind=:9", "a:b"}), refused);
+  EXPECT_EQ(line_refusal({"a:b", "--sidecar-bind"}), refused);
 }
 
 TEST(CommandLine, RefusesTwoThingsToRun) {
@@ -145,8 +145,8 @@ TEST(EnvironmentVariables, ThatAreMisspeltOrMisplacedAreRefused) {
             "MOULT_CHECK_CONFIG: --check-config is known on the command line only");
   EXPECT_EQ(environment_refusal({{"MOULT_COMMAND", "ls"}}),
             "MOULT_COMMAND: a command is not read from the environment");
-  EXPECT_EQ(environment_refusal({{"MOULT_IDLE", "5m"}}),
-            "MOULT_IDLE: --idle comes with a later version of moult: leave it out");
+  EXPECT_EQ(environment_refusal({{"MOULT_SIDECAR_BIND", ":9"}}),
+            "MOULT_SIDECAR_BIND: --sidecar-bind comes with a later version of moult: leave it out");
 }
 
 TEST(EnvironmentVariables, OfSomebodyElseAreIgnoredWithAWarning) {
@@ -225,7 +225,8 @@ TEST(ConfigFile, TakesAProgramAloneForACommandButNotItsWordsInOneText) {
 TEST(ConfigFile, RefusesWhatBelongsElsewhereOrComesLater) {
   EXPECT_EQ(file_refusal(R"({"config": "x"})"), "moult.json: config: stands on the command line, not in a file");
   EXPECT_EQ(file_refusal(R"({"no-preload": true})"), "moult.json: no-preload: write \"preload\": \"off\"");
-  EXPECT_EQ(file_refusal(R"({"idle": 5})"), "moult.json: idle: comes with a later version of moult: leave it out");
+  EXPECT_EQ(file_refusal(R"({"sidecar-bind": ":9"})"),
+            "moult.json: sidecar-bind: comes with a later version of moult: leave it out");
 }
 
 TEST(ConfigFile, SaysWhereItIsNoJson) {

@@ -109,6 +109,17 @@ TEST(EventWords, OfAnswersOnTheirWay) {
   EXPECT_THAT(event_sentence({{"event", "fail_closed"}, {"during", "sleep"}}), HasSubstr("the app stays awake"));
 }
 
+TEST(EventWords, ASleepAndAWakeSayWhyAndHowLongItTook) {
+  EXPECT_EQ(event_sentence({{"event", "slept"}, {"reason", "idle"}, {"awake_seconds", 905}}),
+            "the app sleeps: nobody called, after 15m05s awake");
+  EXPECT_EQ(event_sentence({{"event", "woke"}, {"caller", "caller"}, {"latency_seconds", 0.012}}),
+            "the app is awake for a visitor, after 12ms");
+  EXPECT_EQ(event_sentence({{"event", "wake_failed"}, {"caller", "call"}, {"retry_in_seconds", 4}, {"cause", "a\nb"}}),
+            "the app could not be woken for a scheduled call: callers get 503 for 4.0s: b");
+  EXPECT_EQ(event_sentence({{"event", "stop_failed"}, {"retry_in_seconds", 30}, {"cause", "--on-sleep failed"}}),
+            "the app was to sleep and stays awake: the next attempt is in 30s: --on-sleep failed");
+}
+
 TEST(EventWords, WhatOthersWroteDoesNotSteerTheTerminal) {
   const json nasty{{"event", "reload_finished"}, {"outcome", "rejected\x1b[2J"}, {"error", "a\x1b]0;b\a"}};
   for (const char c : event_sentence(nasty)) EXPECT_GE(c, ' ');

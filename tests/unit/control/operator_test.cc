@@ -103,6 +103,22 @@ TEST_F(OperatorTest, ReloadsAndScalesWhileAsleep) {
   EXPECT_TRUE(wishes.reload("a test", [](const ReloadOutcome&) {}));
 }
 
+TEST_F(OperatorTest, PutsTheAppToSleepAndWakesItAndSaysWhoAsked) {
+  std::vector<std::string> told;
+  const auto tell = [&](const Result<void>& outcome) { told.push_back(outcome ? "done" : outcome.error().message); };
+  wishes.sleep("a test", tell);
+  wishes.wake("a test", tell);
+  EXPECT_THAT(recorded.asked, ElementsAre("sleep", "wake"));
+  EXPECT_THAT(told, ElementsAre("done", "it cannot be loaded"));
+  EXPECT_THAT(recorded.said,
+              ElementsAre("the app is to sleep: asked by a test", "the app is to wake: asked by a test"));
+  recorded.mode = Mode::draining;
+  wishes.sleep("a test", tell);
+  wishes.wake("a test", tell);
+  EXPECT_EQ(recorded.asked.size(), 2u);
+  EXPECT_THAT(told.back(), HasSubstr("moult is stopping"));
+}
+
 TEST_F(OperatorTest, AQuickStopStaysPossibleDuringAGracefulOne) {
   wishes.stop("SIGTERM");
   wishes.stop_quickly("SIGINT");

@@ -26,6 +26,8 @@ struct RecordedWishes {
       if (slot && *slot >= wanted) return Error{"no worker serves in slot " + std::to_string(*slot)};
       return slot ? 1 : wanted;
     };
+    parts.sleep = [this](auto told) { asked.push_back("sleep"), told(Result<void>()); };
+    parts.wake = [this](auto told) { asked.push_back("wake"), told(Error{"it cannot be loaded"}); };
     parts.room_for_a_reload = [this] { return room; };
     parts.wanted = [this] { return wanted; };
     parts.affordable = [this](unsigned) { return affordable; };

@@ -65,6 +65,25 @@ TEST(StatusTable, SaysThatTheFleetsStoreIsAwayAndSinceWhenAndWhy) {
                                                  "replacements go on: redis://h:1: connection refused\n"));
 }
 
+TEST(StatusTable, SaysOfAnAppThatMaySleepWhatItDoesAndWhy) {
+  json status = two_workers();
+  const auto shown = [&](json idle) {
+    status["idle"] = std::move(idle);
+    return status_table(status, 0);
+  };
+  EXPECT_THAT(shown({{"state", "active"}, {"blocked_by", "switched_off"}}), Not(HasSubstr("awake")));
+  EXPECT_THAT(shown({{"state", "active"}, {"blocked_by", "upgraded"}}),
+              HasSubstr("\nawake: a WebSocket or an event stream is open\n"));
+  EXPECT_THAT(shown({{"state", "active"}, {"blocked_by", "failed_stop"}, {"failure", "--on-sleep failed: x\ny"}}),
+              HasSubstr("\nawake: the last attempt to sleep failed: --on-sleep failed: x\n"));
+  EXPECT_THAT(shown({{"state", "asleep"}, {"since_seconds", 65}}),
+              HasSubstr("\nasleep for 1m05s: the next caller wakes the app\n"));
+  EXPECT_THAT(shown({{"state", "asleep"}, {"refuses_for_seconds", 4.0}, {"failure", "no such app"}}),
+              HasSubstr("\nasleep, and could not be woken: callers get 503 for 4s: no such app\n"));
+  EXPECT_THAT(shown({{"state", "waking"}, {"woken_by", "caller"}, {"since_seconds", 1}}),
+              HasSubstr("\nwakes for caller, since 1s\n"));
+}
+
 TEST(StatusTable, LetsNoAppSteerTheTerminal) {
   json status = two_workers();
   status["boot_error"] = "\x1b[2Jgone\r";

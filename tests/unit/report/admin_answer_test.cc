@@ -55,6 +55,15 @@ TEST(AdminAnswer, HealthzIsContentAsleepToo) {
   EXPECT_EQ(get("/healthz", &quick).status, 503);
 }
 
+TEST(AdminAnswer, HealthzIsContentWhileItWakesButNotWhileCallersAreRefused) {
+  Snapshot waking = of(Mode::serve, WorkerState::booting), asleep = of(Mode::sleep, WorkerState::retiring);
+  waking.idle = {.state = IdleState::waking};
+  EXPECT_EQ(get("/readyz", &waking).body, "not ready: waking\n");
+  EXPECT_EQ(get("/healthz", &waking).status, 200);
+  asleep.idle = {.state = IdleState::asleep, .refuses_for = 2s, .failure = "secret cause"};
+  EXPECT_EQ(get("/healthz", &asleep).body, "not ready: it could not be woken\n");
+}
+
 TEST(AdminAnswer, GivesTheStatusDocumentAndAPageForPeople) {
   const Snapshot serving = of(Mode::serve, WorkerState::serving);
   EXPECT_EQ(get("/status.json", &serving).content_type, "application/json");

@@ -121,6 +121,30 @@ TEST(StatusJson, IsOneLineWhateverTheCauseHolds) {
   EXPECT_EQ(json::parse(text).at("boot_error"), "Traceback\n\xef\xbf\xbd");
 }
 
+TEST(StatusJson, SaysWhetherTheAppSleepsAndWhatKeepsItAwake) {
+  using namespace std::chrono_literals;
+  const auto idle_of = [](const IdleDescription& idle) {
+    return nlohmann::json::parse(status_json(serving_pool(), {}, {}, {}, {}, nullptr, &idle)).at("idle");
+  };
+  IdleDescription idle{.since = 1500ms, .blocked_by = BlockedBy::upgraded, .woken_by = Waker::caller, .awake = 2s};
+  EXPECT_EQ(idle_of(idle), nlohmann::json::parse(R"({"state":"active","since_seconds":1.5,"blocked_by":"upgraded",
+    "woken_by":"caller","warm":null,"warm_for_seconds":null,"refuses_for_seconds":null,"no_sleep_for_seconds":null,
+    "failure":null,"awake_seconds":2.0})"));
+  idle = {.state = IdleState::asleep, .warm = true, .warm_for = 4h, .refuses_for = 2s, .failure = "no such app"};
+  EXPECT_EQ(idle_of(idle), nlohmann::json::parse(R"({"state":"asleep","since_seconds":0.0,"blocked_by":null,
+    "woken_by":null,"warm":true,"warm_for_seconds":14400.0,"refuses_for_seconds":2.0,"no_sleep_for_seconds":null,
+    "failure":"no such app","awake_seconds":0.0})"));
+}
+
+TEST(InstanceState, IsWakingUntilTheFirstWorkerServes) {
+  SupervisorDescription d = serving_pool();
+  const IdleDescription idle{.state = IdleState::waking};
+  for (WorkerDescription& each : d.workers) each.state = WorkerState::booting;
+  EXPECT_EQ(name(instance_state(d, &idle)), "waking");
+  d.workers[0].state = WorkerState::serving;
+  EXPECT_NE(instance_state(d, &idle), InstanceState::waking);
+}
+
 TEST(InstanceState, IsBootingUntilSomethingHasServed) {
   SupervisorDescription d = serving_pool();
   d.proven = {};

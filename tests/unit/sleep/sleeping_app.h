@@ -37,6 +37,7 @@ class SleepingApp : public testing::Test, public SleepObserver {
   void settle() { sleeper->pool_settled(pool); }
   void worker(WorkerState now, std::optional<unsigned> slot = 0) {
     pool.workers = {{.id = WorkerId{1}, .slot = slot, .generation = Generation{1}, .state = now}};
+    if (now == WorkerState::serving) sleeper->worker_serving(pool.workers.front(), 1);
     settle();
   }
   void nobody() {

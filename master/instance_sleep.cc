@@ -1,0 +1,114 @@
+#include "master/instance_sleep.h"
+
+#include <utility>
+
+#include "master/instance_options.h"
+namespace moult {
+namespace options {
+namespace {
+using namespace std::chrono_literals;
+
+// Beside the hook, the grace of the workers and what kills them: time for the loop to hear of it.
+constexpr Duration stop_margin = 10s;
+}  // namespace
+
+IdlePolicy idle(const Config& config) {
+  const Duration hook = config.sleep.on_sleep ? HookOptions{}.runs_at_most : Duration::zero();
+  return {.idle = config.sleep.idle,
+          .wake_timeout = config.sleep.wake_timeout,
+          .stop_timeout = hook + config.stop.graceful_timeout + config.hang.kill_after + stop_margin,
+          .warm_for = config.sleep.warmth == Warmth::nothing ? Duration::zero() : config.sleep.warm_for};
+}
+}  // namespace options
+
+namespace {
+std::optional<std::string> state_path(const Config& config) {
+  if (!config.sleep.state_dir) return std::nullopt;
+  return *config.sleep.state_dir + "/" + config.process.name + ".idle";
+}
+
+unsigned spares_while_asleep(Warmth warmth) {
+  switch (warmth) {
+    case Warmth::spare: return 1;
+    case Warmth::fork_server:
+    case Warmth::nothing: break;
+  }
+  return 0;
+}
+}  // namespace
+
+InstanceSleep::InstanceSleep(const Config& config, std::optional<rlim_t> open_files_before, const Others& others)
+    : others_(others),
+      sleep_hook_(options::sleep_hook(config, open_files_before, others.reporting)),
+      wake_hook_(others.loop.get(), others.orphans, options::wake_hook(config, open_files_before, others.reporting)),
+      activity_({[this]() -> const Pool& { return others_.supervisor.pool(); },
+                 [this](WorkerId id) { return others_.supervisor.link(id); }}) {
+  IdleState saved = IdleState::active;
+  if (const auto path = state_path(config)) {
+    saved = read_state_file(*path);
+    state_file_ = std::make_unique<StateFile>(
+        others_.loop.get(), *path, [this](const std::string& line) { others_.reporting.log().warning(line); });
+  }
+  sleeper_ = std::make_unique<Sleeper>(others_.loop.get(), options::idle(config), saved, parts(config));
+  for (SleepObserver* each : others_.reporting.sleep_observers()) sleeper_->observe(*each);
+  others_.doors.on_caller([this] { sleeper_->caller_waits(); });
+  others_.reporting.on_wake([this](const std::string& event_line) { wake_hook_.run(event_line); });
+  others_.supervisor.observe(activity_);
+  others_.supervisor.observe(*sleeper_);
+}
+
+SleeperParts InstanceSleep::parts(const Config& config) {
+  Supervisor& supervisor = others_.supervisor;
+  SleeperParts parts;
+  parts.pool = [&]() -> const Pool& { return supervisor.pool(); };
+  parts.sweep = [this] { return sweep(); };
+  parts.next_call_due = [] { return never; };
+  parts.sleep = [&] { supervisor.sleep(); };
+  parts.serve = [&] { supervisor.wake(); };
+  parts.keep_warm = [&, spares = spares_while_asleep(config.sleep.warmth)](bool keep) {
+    supervisor.set_spares(keep ? spares : 0);
+  };
+  parts.drop_warmth = [] {};
+  parts.watch_callers = [this](bool on) { others_.doors.watch(on); };
+  parts.refuse_callers = [this](MonotonicTime until) { others_.doors.refuse(until); };
+  parts.admit_callers = [this] { others_.doors.admit(); };
+  parts.save = [this](IdleState state) {
+    if (state_file_) state_file_->save(state);
+  };
+  parts.trouble = [&] { return supervisor.describe().boot_error; };
+  if (config.sleep.on_sleep)
+    parts.before_sleep = [this](SleepReason why, Told told) { return before_sleep(why, std::move(told)); };
+  return parts;
+}
+
+// Whom a worker is still to take has called, too.
+Activity InstanceSleep::sweep() {
+  ActivitySweep::Seen seen = activity_.look();
+  const ParkingDescription parked = others_.connection_keeper.describe();
+  seen.activity.requests += static_cast<unsigned>(parked.callers + parked.offered);
+  seen.activity.has_room_to_park = others_.doors.has_room_for(seen.idle_connections);
+  return seen.activity;
+}
+
+Underway InstanceSleep::before_sleep(SleepReason why, Told told) {
+  const std::string event = R"({"event":"before_sleep","reason":")" + std::string(name_of(why)) + "\"}";
+  return std::make_shared<HookRun>(others_.loop.get(), others_.orphans, sleep_hook_, event, std::move(told));
+}
+
+void InstanceSleep::add_to(OperatorParts& wishes) {
+  wishes.sleep = [this](Told told) { sleeper_->sleep(std::move(told)); };
+  wishes.wake = [this](Told told) { sleeper_->wake(std::move(told)); };
+  wishes.stop = [this, stop = wishes.stop] {
+    sleeper_->end();
+    stop();
+  };
+  wishes.stop_quickly = [this, stop_quickly = wishes.stop_quickly] {
+    sleeper_->end();
+    stop_quickly();
+  };
+  wishes.reload = [this, reload = wishes.reload](auto finished) {
+    reload(std::move(finished));
+    sleeper_->code_changed();
+  };
+}
+}  // namespace moult
