@@ -42,6 +42,7 @@ void set_mode(Pool& pool, Mode mode) {
   if (goal.mode != Mode::serve && goal.mode != Mode::sleep) return;
   if (goal.mode == Mode::sleep && mode == Mode::serve) std::ranges::fill(pool.slots, Backoff{});
   goal.mode = mode;
+  goal.slept = goal.slept || mode == Mode::sleep;
 }
 
 // What failed was other code: an empty slot tries the new one at once, and so does a spare.
@@ -73,15 +74,14 @@ void count_against_candidate(Pool& pool, Generation generation, const PoolPolicy
   Goal& goal = pool.goal;
   if (generation != goal.candidate || goal.candidate == goal.proven) return;
   if (++goal.candidate_failures < policy.boot_attempts) return;
-  if (goal.proven && !forkable(pool, goal.proven)) return;
-  reject_candidate(goal, actions);
+  if (may_be_rejected(pool)) reject_candidate(goal, actions);
 }
 
 // Where there is nothing to go back to nobody is asked (Supervisor::trial).
 void on_refused(Pool& pool, Generation refused, Actions& actions) {
   Goal& goal = pool.goal;
   if (refused != goal.candidate || goal.candidate == goal.proven) return;
-  if (!goal.proven || forkable(pool, goal.proven)) reject_candidate(goal, actions);
+  if (may_be_rejected(pool)) reject_candidate(goal, actions);
 }
 
 bool anybody_lives(const Pool& pool) {

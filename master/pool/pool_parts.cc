@@ -28,6 +28,12 @@ bool spare_waits(const Pool& pool, Generation g) {
 
 bool launchable(const Pool& pool, Generation g) { return forkable(pool, g) || spare_waits(pool, g); }
 
+// There is something to go back to, or nothing ever was. An app that was put to sleep has served somebody before, maybe
+// another master: its wakes fail, and that is all.
+bool may_be_rejected(const Pool& pool) {
+  return pool.goal.proven ? forkable(pool, pool.goal.proven) : !pool.goal.slept;
+}
+
 // Proven code, while it can be had. But with nobody serving (a wake after a reload) there is nothing to
 // protect: the new code is tried once, and after a failed boot the proven one is back.
 Generation refill_generation(const Pool& pool) {

@@ -251,8 +251,7 @@ void Supervisor::parked(WorkerId id) {
 Supervisor::Trial Supervisor::trial(const Worker& worker) const {
   const Pool& pool = pool_.state();
   const bool is_new = worker.generation == pool.goal.candidate && pool.goal.candidate != pool.goal.proven;
-  const bool has_alternative = !pool.goal.proven || forkable(pool, pool.goal.proven);
-  return is_new && has_alternative ? Trial::first_of_its_code : Trial::none;
+  return is_new && may_be_rejected(pool) ? Trial::first_of_its_code : Trial::none;
 }
 
 void Supervisor::ready(WorkerId id) {
