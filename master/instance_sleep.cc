@@ -53,6 +53,7 @@ InstanceSleep::InstanceSleep(const Config& config, std::optional<rlim_t> open_fi
   for (SleepObserver* each : others_.reporting.sleep_observers()) sleeper_->observe(*each);
   others_.doors.on_caller([this] { sleeper_->caller_waits(); });
   others_.reporting.on_wake([this](const std::string& event_line) { wake_hook_.run(event_line); });
+  others_.supervisor.on_wake_failed([this](const std::string& cause) { sleeper_->wake_failed(cause); });
   others_.supervisor.observe(activity_);
   others_.supervisor.observe(*sleeper_);
 }
@@ -68,7 +69,7 @@ SleeperParts InstanceSleep::parts(const Config& config) {
   parts.keep_warm = [&, spares = spares_while_asleep(config.sleep.warmth)](bool keep) {
     supervisor.set_spares(keep ? spares : 0);
   };
-  parts.drop_warmth = [] {};
+  parts.drop_warmth = [&] { supervisor.drop_warmth(); };
   parts.watch_callers = [this](bool on) { others_.doors.watch(on); };
   parts.refuse_callers = [this](MonotonicTime until) { others_.doors.refuse(until); };
   parts.admit_callers = [this] { others_.doors.admit(); };

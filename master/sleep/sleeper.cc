@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "master/pool/pool_parts.h"
 namespace moult {
 namespace {
 bool somebody_serves(const Pool& pool) {
@@ -93,12 +92,6 @@ void Sleeper::wake_failed(const std::string& cause) {
   if (machine_.state().state != IdleState::waking) return;
   failure_ = cause;
   post(WakeFailed{});
-}
-
-// Other code may still come up. If there is none, no attempt within this wake would end otherwise.
-void Sleeper::generation_rejected(Generation, const std::string& cause) {
-  const Pool& pool = parts_.pool();
-  if (!launchable(pool, refill_generation(pool))) wake_failed(cause);
 }
 
 // --- what the core wants done

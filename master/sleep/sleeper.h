@@ -72,7 +72,6 @@ class Sleeper final : public WorkerObserver {
 
   void worker_serving(const Worker&, pid_t) override;
   void pool_settled(const Pool&) override;
-  void generation_rejected(Generation, const std::string& cause) override;
 
  private:
   enum class Stage { none, hook, retiring, delivering };

@@ -161,28 +161,19 @@ TEST_F(SleeperTest, AStopThatDoesNotEndInTimeHasFailed) {
   EXPECT_EQ(outcome->error().message, "it did not end in time");
 }
 
-TEST_F(SleeperTest, AWakeFailsAtOnceWhenTheOnlyCodeIsRejected) {
+TEST_F(SleeperTest, AWakeFailsAtOnceWhenThePoolGivesItUp) {
   start_serving();
   fall_asleep();
   told.clear();
   sleeper->caller_waits();
   trouble = "ModuleNotFoundError: No module named 'shop'";
-  pool.goal.lost = Generation{1};
-  sleeper->generation_rejected(Generation{2}, trouble);
+  sleeper->wake_failed(trouble);
   EXPECT_EQ(state(), IdleState::asleep);
   EXPECT_THAT(did, ElementsAre("serve", "refuse", "sleep", "keep warm"));
   EXPECT_THAT(told, ElementsAre("wake failed: " + trouble));
   EXPECT_GT(sleeper->describe().refuses_for, 0s);
   sleeper->caller_waits();
   EXPECT_EQ(state(), IdleState::asleep) << "one attempt in a window";
-}
-
-TEST_F(SleeperTest, AWakeGoesOnWhileThereIsOtherCode) {
-  start_serving();
-  fall_asleep();
-  sleeper->caller_waits();
-  sleeper->generation_rejected(Generation{2}, "no");
-  EXPECT_EQ(state(), IdleState::waking);
 }
 
 TEST_F(SleeperTest, AWakeEndsWithItsBudgetAndTellsTheOperatorWhy) {
@@ -201,8 +192,7 @@ TEST_F(SleeperTest, AReloadEndsTheRefusals) {
   start_serving();
   fall_asleep();
   sleeper->caller_waits();
-  pool.goal.lost = Generation{1};
-  sleeper->generation_rejected(Generation{2}, "no");
+  sleeper->wake_failed("no");
   did.clear();
   sleeper->code_changed();
   EXPECT_THAT(did, ElementsAre("admit"));
