@@ -128,9 +128,9 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   supervisor->set_spares(config.workers.spares);
   workers = config.workers.count;
   fleet_report = std::make_unique<FleetReport>(loop.get(), *gate, options::fleet_names(config));
-  sleep = std::make_unique<InstanceSleep>(
-      config, open_files_before,
-      InstanceSleep::Others{loop, *orphans, *supervisor, *connection_keeper, *sleeping_doors, *reporting});
+  sleep = std::make_unique<InstanceSleep>(config, open_files_before,
+                                          InstanceSleep::Others{loop, *orphans, *supervisor, *connection_keeper,
+                                                                *sleeping_doors, *delivery, *caller, *reporting});
   controls = must(Controls::open(loop.get(), options::control(config, version), operator_parts()));
 }
 

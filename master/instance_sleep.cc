@@ -2,13 +2,15 @@
 
 #include <utility>
 
+#include "master/connections/delivery_at_stop.h"
 #include "master/instance_options.h"
 namespace moult {
 namespace options {
 namespace {
 using namespace std::chrono_literals;
 
-// Beside the hook, the grace of the workers and what kills them: time for the loop to hear of it.
+// Beside the hook, the grace of the workers, what kills them and what is on its way to clients (as at a stop): time for
+// the loop to hear of it.
 constexpr Duration stop_margin = 10s;
 }  // namespace
 
@@ -16,7 +18,8 @@ IdlePolicy idle(const Config& config) {
   const Duration hook = config.sleep.on_sleep ? HookOptions{}.runs_at_most : Duration::zero();
   return {.idle = config.sleep.idle,
           .wake_timeout = config.sleep.wake_timeout,
-          .stop_timeout = hook + config.stop.graceful_timeout + config.hang.kill_after + stop_margin,
+          .stop_timeout = hook + config.stop.graceful_timeout + config.hang.kill_after +
+                          DeliveryAtStop::most_patiences * config.connections.linger_timeout + stop_margin,
           .warm_for = config.sleep.warmth == Warmth::nothing ? Duration::zero() : config.sleep.warm_for};
 }
 }  // namespace options
@@ -52,6 +55,8 @@ InstanceSleep::InstanceSleep(const Config& config, std::optional<rlim_t> open_fi
   sleeper_ = std::make_unique<Sleeper>(others_.loop.get(), options::idle(config), saved, parts(config));
   for (SleepObserver* each : others_.reporting.sleep_observers()) sleeper_->observe(*each);
   others_.doors.on_caller([this] { sleeper_->caller_waits(); });
+  others_.caller.on_call_due = [this] { sleeper_->call_due(); };
+  others_.caller.on_no_call_waits = [this] { sleeper_->no_call_waits(); };
   others_.reporting.on_wake([this](const std::string& event_line) { wake_hook_.run(event_line); });
   others_.supervisor.on_wake_failed([this](const std::string& cause) { sleeper_->wake_failed(cause); });
   others_.supervisor.observe(activity_);
@@ -63,11 +68,11 @@ SleeperParts InstanceSleep::parts(const Config& config) {
   SleeperParts parts;
   parts.pool = [&]() -> const Pool& { return supervisor.pool(); };
   parts.sweep = [this] { return sweep(); };
-  parts.next_call_due = [] { return never; };
+  parts.next_call_due = [this] { return others_.caller.next_call_due(); };
   parts.sleep = [&] { supervisor.sleep(); };
   parts.serve = [&] { supervisor.wake(); };
-  parts.keep_warm = [&, spares = spares_while_asleep(config.sleep.warmth)](bool keep) {
-    supervisor.set_spares(keep ? spares : 0);
+  parts.keep_warm = [&, asleep = spares_while_asleep(config.sleep.warmth), awake = config.workers.spares](bool keep) {
+    supervisor.set_spares(keep ? asleep : awake);
   };
   parts.drop_warmth = [&] { supervisor.drop_warmth(); };
   parts.watch_callers = [this](bool on) { others_.doors.watch(on); };
@@ -79,6 +84,7 @@ SleeperParts InstanceSleep::parts(const Config& config) {
   parts.trouble = [&] { return supervisor.describe().boot_error; };
   if (config.sleep.on_sleep)
     parts.before_sleep = [this](SleepReason why, Told told) { return before_sleep(why, std::move(told)); };
+  parts.deliver = [this](Told told) { return deliver(std::move(told)); };
   return parts;
 }
 
@@ -87,6 +93,7 @@ Activity InstanceSleep::sweep() {
   ActivitySweep::Seen seen = activity_.look();
   const ParkingDescription parked = others_.connection_keeper.describe();
   seen.activity.requests += static_cast<unsigned>(parked.callers + parked.offered);
+  seen.activity.undelivered = static_cast<unsigned>(others_.delivery.undelivered());
   seen.activity.has_room_to_park = others_.doors.has_room_for(seen.idle_connections);
   return seen.activity;
 }
@@ -94,6 +101,17 @@ Activity InstanceSleep::sweep() {
 Underway InstanceSleep::before_sleep(SleepReason why, Told told) {
   const std::string event = R"({"event":"before_sleep","reason":")" + std::string(name_of(why)) + "\"}";
   return std::make_shared<HookRun>(others_.loop.get(), others_.orphans, sleep_hook_, event, std::move(told));
+}
+
+Underway InstanceSleep::deliver(Told told) {
+  return others_.delivery.watch(Deliver::before_sleep, [this, told = std::move(told)](DeliveryVerdict verdict) {
+    if (verdict == DeliveryVerdict::delivered) return told({});
+    const DeliveryDescription left = others_.delivery.describe();
+    const char* cause = left.trouble.empty() ? "not_permitted" : "look_failed";
+    others_.reporting.delivery_observer().failed_closed(
+        {Deliver::before_sleep, left.watched + left.unwatched + left.fail_closed, cause, left.trouble});
+    told(Error{"some answers have not arrived, and could not be ended"});
+  });
 }
 
 void InstanceSleep::add_to(OperatorParts& wishes) {

@@ -7,11 +7,13 @@
 #include <optional>
 
 #include "base/event_loop.h"
+#include "master/connections/delivery.h"
 #include "master/connections/sleeping_doors.h"
 #include "master/control/operator.h"
 #include "master/launch/hook.h"
 #include "master/report/reporting.h"
 #include "master/sleep/activity_sweep.h"
+#include "master/sleep/caller.h"
 #include "master/sleep/sleeper.h"
 #include "master/sleep/state_file.h"
 namespace moult {
@@ -25,6 +27,8 @@ class InstanceSleep {
     Supervisor& supervisor;
     ConnectionKeeper& connection_keeper;
     SleepingDoors& doors;
+    Delivery& delivery;
+    Caller& caller;
     Reporting& reporting;
   };
   // The last that becomes an observer of the supervisor.
@@ -41,6 +45,7 @@ class InstanceSleep {
   SleeperParts parts(const Config&);
   Activity sweep();
   Underway before_sleep(SleepReason, Told);
+  Underway deliver(Told);
 
   Others others_;
   HookOptions sleep_hook_;
