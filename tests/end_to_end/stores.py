@@ -1,5 +1,5 @@
 """A real Redis for a test."""
-import os
+import socket
 import subprocess
 from pathlib import Path
 from typing import Optional
@@ -22,7 +22,12 @@ class Store:
             self.process = subprocess.Popen(
                 ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--appendonly", "no", *more],
                 stdout=log, stderr=log, cwd=self.log.parent)
-        wait_until(lambda: os.path.exists(self.path), "the store listens")
+        wait_until(self.listens, "the store listens")
+
+    def listens(self) -> bool:
+        """Its path is there a moment before, and after it was killed."""
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(self.path) == 0
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)

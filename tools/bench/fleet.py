@@ -26,6 +26,7 @@ import time
 from pathlib import Path
 
 from tools.bench.leaks import Clients, Moult, until
+from tools.bench.processes import listens
 
 WORKERS, INSTANCES = 3, 2
 RATE_PER_HOUR_AND_WORKER, BURST, MINIMUM = 60, 2, 0.5
@@ -43,7 +44,7 @@ class Store:
         self.process = subprocess.Popen(
             ["redis-server", "--port", "0", "--unixsocket", f"{folder}/store.sock", "--dir", folder, "--save", "",
              "--appendonly", "no"], stdout=subprocess.DEVNULL)
-        until(lambda: os.path.exists(f"{folder}/store.sock"), "the store listens", 20)
+        until(lambda: listens(f"{folder}/store.sock"), "the store listens", 20)
 
     def __enter__(self) -> "Store":
         return self

@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import Iterator, List
 
+from tools.bench.processes import listens
+
 CALLS_UNDER_WAY = 2  # of each connection: what a gate releases and asks next leave together
 GATES = (1, 8, 32)
 SECONDS = 2
@@ -28,7 +30,7 @@ def store() -> Iterator[str]:
                                     "--appendonly", "no"], stdout=subprocess.DEVNULL)
         try:
             deadline = time.monotonic() + 20
-            while not Path(path).exists() and time.monotonic() < deadline:
+            while not listens(path) and time.monotonic() < deadline:
                 time.sleep(0.01)
             yield path
         finally:

@@ -18,6 +18,12 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def listens(unix_path: str) -> bool:
+    """The path of a server is there a moment before it listens."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(unix_path) == 0
+
+
 def stat(pid: int) -> "list[str] | None":
     """The fields of /proc/PID/stat after the name, or None when the process is gone."""
     try:
