@@ -104,12 +104,12 @@ Underway InstanceSleep::before_sleep(SleepReason why, Told told) {
 }
 
 Underway InstanceSleep::deliver(Told told) {
-  return others_.delivery.watch(Deliver::before_sleep, [this, told = std::move(told)](DeliveryVerdict verdict) {
+  return others_.delivery.watch(DeliveryWish::before_sleep, [this, told = std::move(told)](DeliveryVerdict verdict) {
     if (verdict == DeliveryVerdict::delivered) return told({});
     const DeliveryDescription left = others_.delivery.describe();
     const char* cause = left.trouble.empty() ? "not_permitted" : "look_failed";
     others_.reporting.delivery_observer().failed_closed(
-        {Deliver::before_sleep, left.watched + left.unwatched + left.fail_closed, cause, left.trouble});
+        {DeliveryWish::before_sleep, left.watched + left.unwatched + left.fail_closed, cause, left.trouble});
     told(Error{"some answers have not arrived, and could not be ended"});
   });
 }

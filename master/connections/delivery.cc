@@ -29,7 +29,7 @@ Delivery::Delivery(uv_loop_t* loop, std::vector<TcpDoor> doors, const DeliveryPo
   tails_.on_settled([this] { settle_later(); });
 }
 
-std::unique_ptr<DeliveryWatch> Delivery::watch(Deliver why, std::function<void(DeliveryVerdict)> told) {
+std::unique_ptr<DeliveryWatch> Delivery::watch(DeliveryWish why, std::function<void(DeliveryVerdict)> told) {
   std::unique_ptr<DeliveryWatch> made(new DeliveryWatch(*this, why, std::move(told)));
   watches_.push_back(made.get());
   why_ = why;
@@ -108,7 +108,7 @@ void Delivery::tell_aborted() {
 }
 
 // None: not yet.
-std::optional<DeliveryVerdict> Delivery::verdict(Deliver why) const {
+std::optional<DeliveryVerdict> Delivery::verdict(DeliveryWish why) const {
   if (!is_on()) return DeliveryVerdict::delivered;
   const TailDescription tails = tails_.describe();
   const bool all_closed = closing_.describe().undelivered == 0;
@@ -121,7 +121,7 @@ std::optional<DeliveryVerdict> Delivery::verdict(Deliver why) const {
   }
   const bool cannot_look = tails.fail_closed == 0;
   const bool others_are_over = all_closed && tails.watched == 0 && tails.unwatched == 0;
-  if (why == Deliver::before_stop && !cannot_look && !others_are_over) return std::nullopt;
+  if (why == DeliveryWish::before_stop && !cannot_look && !others_are_over) return std::nullopt;
   return DeliveryVerdict::fail_closed;
 }
 }  // namespace moult

@@ -54,9 +54,10 @@ class DeliveryWatch {
  private:
   friend class Delivery;
   using Told = std::function<void(DeliveryVerdict)>;
-  DeliveryWatch(Delivery& delivery, Deliver why, Told told) : delivery_(delivery), why_(why), told_(std::move(told)) {}
+  DeliveryWatch(Delivery& delivery, DeliveryWish why, Told told)
+      : delivery_(delivery), why_(why), told_(std::move(told)) {}
   Delivery& delivery_;
-  const Deliver why_;
+  const DeliveryWish why_;
   Told told_;
 };
 
@@ -69,7 +70,7 @@ class Delivery {
   // While it lasts, what has stalled is aborted. `told` is called once, later, and may end the watch but not us.
   //   before a sleep: at the first that can be neither delivered nor aborted, it has failed
   //   before a stop:  it has failed when nothing else is left; whoever asks decides for how long that may take
-  std::unique_ptr<DeliveryWatch> watch(Deliver why, std::function<void(DeliveryVerdict)> told);
+  std::unique_ptr<DeliveryWatch> watch(DeliveryWish why, std::function<void(DeliveryVerdict)> told);
 
   // A look now: connections at our doors with something on its way. One at least if nothing can be seen. Milliseconds,
   // by the number of connections of the whole machine (socket_diagnosis.h): to be asked for once a second, not more.
@@ -88,7 +89,7 @@ class Delivery {
   void settle_later();
   void settle();
   void tell_aborted();
-  std::optional<DeliveryVerdict> verdict(Deliver) const;
+  std::optional<DeliveryVerdict> verdict(DeliveryWish) const;
 
   const DeliveryPolicy policy_;
   const DeliveryParts parts_;
@@ -96,8 +97,8 @@ class Delivery {
   ClosingConnections closing_;
   TailWatch tails_;
   std::vector<DeliveryWatch*> watches_;
-  Deliver why_ = Deliver::before_sleep;  // of the last one that began
-  std::size_t fail_closed_ = 0;          // when the last watch ended
+  DeliveryWish why_ = DeliveryWish::before_sleep;  // of the last one that began
+  std::size_t fail_closed_ = 0;                    // when the last watch ended
   std::uint64_t declined_ = 0, aborts_told_ = 0;
   std::string trouble_;            // of the last look of undelivered()
   UvHandle<uv_timer_t> settling_;  // nobody is told from inside a step

@@ -14,7 +14,7 @@ DeliveryAtStop::DeliveryAtStop(uv_loop_t* loop, Delivery& delivery, DeliveryObse
 void DeliveryAtStop::wait(std::function<void()> done) {
   if (forgone_) return done();
   done_ = std::move(done);
-  watch_ = delivery_.watch(Deliver::before_stop, [this](DeliveryVerdict verdict) {
+  watch_ = delivery_.watch(DeliveryWish::before_stop, [this](DeliveryVerdict verdict) {
     if (verdict == DeliveryVerdict::delivered) return leave("");
     leave(delivery_.describe().fail_closed > 0 ? "not_permitted" : "look_failed");
   });
@@ -47,7 +47,7 @@ void DeliveryAtStop::leave(const std::string& cause) {
   const std::size_t left = d.watched + d.unwatched + d.fail_closed;
   watch_.reset();
   if (!cause.empty() && (left > 0 || !d.trouble.empty()))
-    observer_.failed_closed({Deliver::before_stop, left, cause, d.trouble});
+    observer_.failed_closed({DeliveryWish::before_stop, left, cause, d.trouble});
   std::exchange(done_, nullptr)();
 }
 }  // namespace moult

@@ -6,20 +6,20 @@
 
 #include "base/clock.h"
 namespace moult {
-enum class Deliver { before_sleep, before_stop };
-inline const char* name(Deliver why) { return why == Deliver::before_sleep ? "sleep" : "stop"; }
+enum class DeliveryWish { before_sleep, before_stop };
+inline const char* name(DeliveryWish why) { return why == DeliveryWish::before_sleep ? "sleep" : "stop"; }
 
 // Connections that were reset: nothing of what was left for them was acknowledged for --linger-timeout, or they were
 // one too many. Told once for those of one turn of the loop.
 struct LingersAborted {
-  Deliver why;
+  DeliveryWish why;
   std::uint64_t connections;
   Duration patience;
 };
 // Connections whose answers are neither delivered nor aborted. Before a sleep: it does not take place. At a stop: moult
 // leaves without knowing more of them.
 struct FailedClosed {
-  Deliver why;
+  DeliveryWish why;
   std::size_t connections;  // zero: it cannot even be seen how many
   std::string cause;        // "not_permitted", "look_failed", "maximum", "operator"
   std::string trouble;      // of the last look; empty: it succeeded

@@ -53,7 +53,7 @@ Linger begin_linger(const LingerPolicy& policy, MonotonicTime now) {
   return {.progress_at = now, .next_look = now, .wait = policy.look_first};
 }
 
-Linger advance(Linger linger, const Look& look, const LingerPolicy& policy, MonotonicTime now) {
+Linger advance(Linger linger, const SendQueueLook& look, const LingerPolicy& policy, MonotonicTime now) {
   if (is_final(linger.state)) return linger;
   linger.state = std::visit(Match{[&](const SendQueueReading& reading) {
                                     if (progressed(linger.last, reading)) linger.progress_at = now;

@@ -28,7 +28,7 @@ struct SendQueueReading {
 };
 struct Vanished {};  // the kernel has no such connection any more; only of those that we do not hold
 struct LookFailed {};
-using Look = std::variant<SendQueueReading, Vanished, LookFailed>;
+using SendQueueLook = std::variant<SendQueueReading, Vanished, LookFailed>;
 
 enum class LingerState { underway, delivered, reset, stalled };
 struct Linger {
@@ -40,7 +40,7 @@ struct Linger {
 };
 
 Linger begin_linger(const LingerPolicy&, MonotonicTime now);
-Linger advance(Linger, const Look&, const LingerPolicy&, MonotonicTime now);
+Linger advance(Linger, const SendQueueLook&, const LingerPolicy&, MonotonicTime now);
 bool is_final(LingerState);
 
 // The pace of looks, for those who look at many at once.

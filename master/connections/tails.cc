@@ -100,7 +100,7 @@ class Transition {
     tail.linger = begin_linger(policy_.linger, now_);
     take_in(seen.id, tail, seen.reading);
   }
-  void take_in(TailId id, Tail& tail, const Look& look) {
+  void take_in(TailId id, Tail& tail, const SendQueueLook& look) {
     const bool counted = is_settled(tail);
     tail.linger = advance(tail.linger, look, policy_.linger, now_);
     if (counted) return;

@@ -27,7 +27,7 @@ std::string in_words(const LingersAborted& e) {
 }
 
 std::string in_words(const FailedClosed& e) {
-  const bool stops = e.why == Deliver::before_stop;
+  const bool stops = e.why == DeliveryWish::before_stop;
   if (e.connections == 0)
     return std::string(stops ? "moult leaves" : "the app stays awake") +
            " and does not know whether all answers have arrived: " + why(e);

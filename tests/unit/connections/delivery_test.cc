@@ -52,7 +52,7 @@ struct Delivering {
     struct stat known {};
     return fd >= 0 && ::fstat(fd, &known) == 0 && known.st_ino == inode;
   }
-  void begin(Deliver why) {
+  void begin(DeliveryWish why) {
     watch = delivery->watch(why, [this](DeliveryVerdict is) { verdict = is; });
   }
   bool until(DeliveryVerdict wanted) {
@@ -100,7 +100,7 @@ TEST_F(DeliveryTest, WithNothingOnItsWayTheVerdictComesAtOnceButNotFromInside) {
   Delivering d(door, 5min);
   FarClient idle = door.call();
   EXPECT_EQ(d.delivery->undelivered(), 0u);
-  d.begin(Deliver::before_sleep);
+  d.begin(DeliveryWish::before_sleep);
   EXPECT_FALSE(d.verdict);
   uv_run(d.loop.get(), UV_RUN_NOWAIT);
   EXPECT_EQ(d.verdict, DeliveryVerdict::delivered);
@@ -112,7 +112,7 @@ TEST_F(DeliveryTest, ItWaitsForTailsOfWorkersAndForWhatClosesHereAndCountsEachOn
   d.delivery->close({1}, 7, std::move(closing.server));
   EXPECT_THAT(d.told_worker, ElementsAre("CLOSES=7"));
   EXPECT_EQ(d.delivery->undelivered(), 2u);
-  d.begin(Deliver::before_sleep);
+  d.begin(DeliveryWish::before_sleep);
   EXPECT_EQ(d.delivery->describe().watched, 2u);
   EXPECT_EQ(d.delivery->describe().counts.begun, 2u);
   of_a_worker.hear_again();
@@ -127,7 +127,7 @@ TEST_F(DeliveryTest, ItWaitsForTailsOfWorkersAndForWhatClosesHereAndCountsEachOn
 TEST_F(DeliveryTest, ATailThatComesToCloseHereWhileItIsWatchedIsStillOne) {
   Delivering d(door, 5min);
   FarClient client = deaf_client();
-  d.begin(Deliver::before_stop);
+  d.begin(DeliveryWish::before_stop);
   ASSERT_EQ(d.delivery->describe().watched, 1u);
   d.delivery->close({1}, 1, std::move(client.server));
   ASSERT_TRUE(d.until([](const auto& is) { return is.counts.begun == 1; }));
@@ -145,7 +145,7 @@ TEST_F(DeliveryTest, APeersResetReleasesAtOnce) {
   tail.fill();
   closing.fill();
   d.delivery->close({1}, 1, std::move(closing.server));
-  d.begin(Deliver::before_stop);
+  d.begin(DeliveryWish::before_stop);
   tail.reset();
   closing.reset();
   EXPECT_TRUE(d.until(DeliveryVerdict::delivered));
@@ -158,7 +158,7 @@ TEST_F(DeliveryTest, StalledOnesAreAbortedInTimeAndItIsSaid) {
   FarClient of_a_worker = deaf_client(), orphan = deaf_client(), closing = deaf_client();
   orphan.server.reset();
   d.delivery->close({1}, 1, std::move(closing.server));
-  d.begin(Deliver::before_stop);
+  d.begin(DeliveryWish::before_stop);
   EXPECT_TRUE(d.until(DeliveryVerdict::delivered));
   EXPECT_EQ(d.delivery->describe().counts.aborted, 3u);
   std::uint64_t said = 0;
@@ -176,7 +176,7 @@ TEST_F(DeliveryTest, WhatClosesHereStallsButIsNotAbortedWhileNobodyStopsOrSleeps
   d.delivery->close({1}, 1, std::move(client.server));
   ASSERT_TRUE(d.until([](const auto& is) { return is.stalled == 1; }));
   EXPECT_EQ(d.delivery->describe().watched, 1u);
-  d.begin(Deliver::before_sleep);
+  d.begin(DeliveryWish::before_sleep);
   EXPECT_TRUE(d.until(DeliveryVerdict::delivered));
   EXPECT_THAT(d.heard.said, ElementsAre("1 aborted before a sleep"));
 }
@@ -185,7 +185,7 @@ TEST_F(DeliveryTest, WithoutTheRightTheSleepFailsClosedAtTheFirstAndTheStopWhenN
   FarClient stalled = deaf_client(), slow = deaf_client();
   as_nobody([&] {
     Delivering d(door, 150ms);
-    d.begin(Deliver::before_sleep);
+    d.begin(DeliveryWish::before_sleep);
     EXPECT_TRUE(d.until(DeliveryVerdict::fail_closed));
     EXPECT_GE(d.delivery->describe().fail_closed, 1u);
     d.watch.reset();
@@ -206,7 +206,7 @@ TEST_F(DeliveryTest, AStalledOneThatIsParkedIsAbortedWithoutAnyRight) {
   as_nobody([&] {
     Delivering d(door, 100ms);
     d.parked = parked.server.get();
-    d.begin(Deliver::before_sleep);
+    d.begin(DeliveryWish::before_sleep);
     EXPECT_TRUE(d.until(DeliveryVerdict::delivered));
     EXPECT_EQ(d.delivery->describe().counts.aborted, 1u);
     EXPECT_EQ(read_now(parked.server.get()), "") << "its keeper finds it at its end";
@@ -217,7 +217,7 @@ TEST_F(DeliveryTest, AStalledOneThatIsParkedIsAbortedWithoutAnyRight) {
 TEST_F(DeliveryTest, AWatchThatEndsTellsNobodyAndCountsWhatItLeaves) {
   Delivering d(door, 5min);
   FarClient client = deaf_client();
-  d.begin(Deliver::before_sleep);
+  d.begin(DeliveryWish::before_sleep);
   d.watch.reset();
   client.hear_again();
   ASSERT_TRUE(d.loop.run_until([&] { return d.delivery->undelivered() == 0; }));
@@ -229,7 +229,7 @@ TEST_F(DeliveryTest, AWatchThatEndsTellsNobodyAndCountsWhatItLeaves) {
 TEST_F(DeliveryTest, AStopBesideASleepThatIsAskedForHasItsOwnVerdict) {
   Delivering d(door, 5min);
   FarClient client = deaf_client();
-  d.begin(Deliver::before_sleep);
+  d.begin(DeliveryWish::before_sleep);
   d.stop();
   d.watch.reset();  // the stop supersedes it
   EXPECT_EQ(d.delivery->describe().watched, 1u);
@@ -258,7 +258,7 @@ TEST_F(DeliveryTest, SwitchedOffNobodyWaitsAndNothingIsTaken) {
   d.delivery->close({1}, 1, std::move(closing.server));
   EXPECT_THAT(d.told_worker, ElementsAre("DECLINED=1"));
   EXPECT_EQ(d.delivery->undelivered(), 0u);
-  d.begin(Deliver::before_sleep);
+  d.begin(DeliveryWish::before_sleep);
   EXPECT_TRUE(d.until(DeliveryVerdict::delivered));
   d.stop();
   EXPECT_TRUE(d.until_stopped());

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 class LingerTest : public testing::Test {
  protected:
-  LingerState look(const Look& seen) {
+  LingerState look(const SendQueueLook& seen) {
     linger = advance(linger, seen, policy, now);
     return linger.state;
   }
