@@ -83,6 +83,6 @@ void ClosingConnections::discard(ClosingId id) {
 
 void ClosingConnections::look(ClosingId id) {
   const auto reading = read_send_queue(held_.at(id).fd.get());
-  machine_.post(QueueSeen{id, reading ? Look(*reading) : Look(LookFailed{})});
+  machine_.post(QueueSeen{id, reading ? SendQueueLook(*reading) : SendQueueLook(LookFailed{})});
 }
 }  // namespace moult

@@ -99,7 +99,7 @@ void Sleeper::wake_failed(const std::string& cause) {
 void Sleeper::perform(const IdleAction& action) {
   if (ended_) return;
   std::visit(Match{
-                 [&](const Look&) { machine_.post(Looked{look(parts_.next_call_due, parts_.sweep)}); },
+                 [&](const Sweep&) { machine_.post(Swept{look(parts_.next_call_due, parts_.sweep)}); },
                  [&](const Serve& a) { serve(a); },
                  [&](const Sleep& a) { begin_stop(a); },
                  [&](const WatchCallers& a) {
