@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 class QuietLink final : public WorkerLink {
  public:
   explicit QuietLink(bool adopts) : board(*ScoreboardMemory::create()), adopts_(adopts) {}
-  void go() override {}
+  void go(unsigned) override {}
   void retire(MonotonicTime, Adopters) override {}
   void signal(int) override {}
   void reopen_logs() override {}

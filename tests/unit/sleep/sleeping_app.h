@@ -55,7 +55,7 @@ class SleepingApp : public testing::Test, public SleepObserver {
   }
   IdleState state() const { return sleeper->describe().state; }
   Told into(Outcome& outcome) {
-    return [&outcome](const Result<void>& told) { outcome = told; };
+    return [&outcome](const Result<void>& ended) { outcome = ended; };
   }
 
   void slept(const FellAsleep& e) override { told.push_back("slept " + std::string(name_of(e.why))); }
