@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "master/report/instance_state.h"
+#include "master/report/metrics.h"
+#include "master/report/status_json.h"
 #include "master/report/status_page.h"
 namespace moult {
 namespace {

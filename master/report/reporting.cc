@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/machine.h"
-#include "master/report/schedule_metrics.h"
+#include "master/report/status_json.h"
 namespace moult {
 Reporting::Reporting(uv_loop_t* loop, const ReportOptions& options)
     : loop_(loop), options_(options), started_at_(monotonic_now(loop)), metrics_(options.version) {}
@@ -73,15 +73,15 @@ Result<void> Reporting::watch(ReportSources sources) {
   if (options_.admin_servers.empty()) return {};
   publisher_ = std::make_unique<SnapshotPublisher>(loop_, board_, [this] {
     Snapshot taken = take_snapshot();
-    taken.metrics = metrics_.collect({taken.pool,
-                                      taken.recycling,
-                                      taken.gate,
-                                      taken.parking,
-                                      {taken.facts.log_lines_dropped, taken.facts.events_dropped},
-                                      oom_kills_.explained()});
-    for (auto& family : schedule_metrics(taken.schedule)) taken.metrics.push_back(std::move(family));
-    add_linger_metrics(taken.metrics, taken.delivery);
-    sleep_metrics_.collect_into(taken.metrics, *taken.idle);
+    taken.metrics = metrics_.collect({.pool = taken.pool,
+                                      .recycling = taken.recycling,
+                                      .gate = taken.gate,
+                                      .parking = taken.parking,
+                                      .delivery = taken.delivery,
+                                      .schedule = taken.schedule,
+                                      .idle = *taken.idle,
+                                      .lost = {taken.facts.log_lines_dropped, taken.facts.events_dropped},
+                                      .oom_kills = oom_kills_.explained()});
     return taken;
   });
   supervisor.observe(*publisher_);
@@ -126,22 +126,22 @@ void Reporting::changed() {
 }
 
 Snapshot Reporting::take_snapshot() const {
-  return {sources_->supervisor.describe(),
-          {.version = options_.version,
-           .name = options_.name,
-           .server = server_,
-           .pid = getpid(),
-           .uptime = monotonic_now(loop_) - started_at_,
-           .log_lines_dropped = log_->dropped() + passed_on_[0]->dropped() + passed_on_[1]->dropped(),
-           .events_dropped = events_ ? events_->dropped() : 0,
-           .now = monotonic_now(loop_)},
-          sources_->recycling(),
-          sources_->gate(),
-          sources_->parking(),
-          sources_->delivery(),
-          sources_->schedule(),
-          sources_->idle(),
-          stream_->recent()};
+  return {.pool = sources_->supervisor.describe(),
+          .facts = {.version = options_.version,
+                    .name = options_.name,
+                    .server = server_,
+                    .pid = getpid(),
+                    .uptime = monotonic_now(loop_) - started_at_,
+                    .log_lines_dropped = log_->dropped() + passed_on_[0]->dropped() + passed_on_[1]->dropped(),
+                    .events_dropped = events_ ? events_->dropped() : 0,
+                    .now = monotonic_now(loop_)},
+          .recycling = sources_->recycling(),
+          .gate = sources_->gate(),
+          .parking = sources_->parking(),
+          .delivery = sources_->delivery(),
+          .schedule = sources_->schedule(),
+          .idle = sources_->idle(),
+          .recent = stream_->recent()};
 }
 
 std::string Reporting::status_document() const { return status_json(take_snapshot()); }

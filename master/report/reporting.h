@@ -19,7 +19,6 @@
 #include "master/report/pid_file.h"
 #include "master/report/recycle_reporter.h"
 #include "master/report/service_manager.h"
-#include "master/report/sleep_metrics.h"
 #include "master/report/sleep_reporter.h"
 #include "master/report/snapshot.h"
 namespace moult {
@@ -57,7 +56,7 @@ class Reporting {
   }
   void call_ended(const EndedCall& call) { call_reporter_->ended(call); }
   // Who wants to hear of sleeps: made known to the Sleeper.
-  std::vector<SleepObserver*> sleep_observers() { return {sleep_reporter_.get(), &sleep_metrics_}; }
+  std::vector<SleepObserver*> sleep_observers() { return {sleep_reporter_.get(), &metrics_}; }
   void on_wake(std::function<void(const std::string& event_line)> call) { sleep_reporter_->on_wake(std::move(call)); }
   // The admin servers answer from now on. What is shown outlives us.
   Result<void> watch(ReportSources);
@@ -89,7 +88,6 @@ class Reporting {
   std::optional<ReportSources> sources_;
   OomKills oom_kills_;
   Metrics metrics_;
-  SleepMetrics sleep_metrics_;
   std::unique_ptr<Log> log_;
   std::unique_ptr<LineWriter> passed_on_[2];  // stdout, stderr
   std::optional<PidFile> pid_file_;

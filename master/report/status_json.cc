@@ -132,10 +132,10 @@ Json lifetimes_json(const RecyclingDescription& recycling) {
 }
 }  // namespace
 
-std::string status_json(const SupervisorDescription& d, const StatusFacts& facts, const RecyclingDescription& recycling,
-                        const GateDescription& gate, const ParkingDescription& parking,
-                        const DeliveryDescription& delivery, const RecentRecycles* recent,
-                        const ScheduleDescription& schedule, const IdleDescription* idle) {
+std::string status_json(const Snapshot& s) {
+  const SupervisorDescription& d = s.pool;
+  const StatusFacts& facts = s.facts;
+  const IdleDescription* idle = s.idle ? &*s.idle : nullptr;
   Json json{{"version", facts.version},
             {"name", facts.name},
             {"pid", facts.pid},
@@ -150,15 +150,15 @@ std::string status_json(const SupervisorDescription& d, const StatusFacts& facts
   json["workers"] = Json::array();
   for (const WorkerDescription& each : d.workers) {
     json["workers"].push_back(worker_json(each));
-    add_memory(json["workers"].back(), recycling, each.id, facts.now);
+    add_memory(json["workers"].back(), s.recycling, each.id, facts.now);
   }
-  json["recycler"] = recycler_json(recycling);
-  if (gate.kind) json["gate"] = gate_json(gate);
-  json["lifetimes"] = lifetimes_json(recycling);
-  json["recent_recycles"] = recent ? recent_json(*recent) : Json::array();
-  if (parking.most > 0) json["parking"] = parking_json(parking);
-  if (!schedule.calls.empty()) json["schedule"] = schedule_json(schedule);
-  if (delivery.patience > Duration::zero()) json["linger"] = linger_json(delivery);
+  json["recycler"] = recycler_json(s.recycling);
+  if (s.gate.kind) json["gate"] = gate_json(s.gate);
+  json["lifetimes"] = lifetimes_json(s.recycling);
+  json["recent_recycles"] = s.recent ? recent_json(*s.recent) : Json::array();
+  if (s.parking.most > 0) json["parking"] = parking_json(s.parking);
+  if (!s.schedule.calls.empty()) json["schedule"] = schedule_json(s.schedule);
+  if (s.delivery.patience > Duration::zero()) json["linger"] = linger_json(s.delivery);
   if (idle) json["idle"] = idle_json(*idle);
   json["boot_error"] = d.boot_error.empty() ? Json(nullptr) : Json(d.boot_error);
   json["log_lines_dropped"] = facts.log_lines_dropped;

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "master/report/schedule_json.h"
-#include "master/report/schedule_metrics.h"
 #include "tests/unit/report/testing.h"
 namespace moult {
 namespace {
@@ -90,17 +89,5 @@ TEST(ScheduleJson, HasTheKeysThatOthersDependOn) {
   EXPECT_EQ(shown.at("last_duration_seconds"), 0.31);
 }
 
-TEST(ScheduleMetrics, AreThereOnlyWhereSomethingIsScheduled) {
-  ScheduleDescription schedule;
-  EXPECT_TRUE(schedule_metrics(schedule).empty());
-  schedule.calls.push_back({"poll", "every 5m", "POST", "/poll", Scope::instance, 60s, CallState::waiting});
-  schedule.calls[0].last = answered(200);
-  schedule.outcomes[static_cast<std::size_t>(CallOutcome::lost)] = 3;
-  const auto families = schedule_metrics(schedule);
-  ASSERT_EQ(families.size(), 2u);
-  EXPECT_EQ(families[0].name, "moult_scheduled_calls_total");
-  EXPECT_EQ(families[0].metric.size(), call_outcomes) << "each outcome is there from the start";
-  EXPECT_EQ(families[1].metric.at(0).gauge.value, 0.31);
-}
 }  // namespace
 }  // namespace moult

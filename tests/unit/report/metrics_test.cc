@@ -16,6 +16,9 @@ struct Moment {
   RecyclingDescription recycling{{}, 0, no_limit, 0, std::nullopt, {}, false, {}, 0};
   GateDescription gate{.kind = "local"};
   ParkingDescription parking;
+  DeliveryDescription delivery;
+  ScheduleDescription schedule;
+  IdleDescription idle;
   LostLines lost{0, 0};
   Metrics metrics{"0.1.0"};
 
@@ -27,7 +30,9 @@ struct Moment {
     pool.workers.push_back(worker);
     recycling.workers[id] = memory;
   }
-  std::string text() { return metrics_text(metrics.collect({pool, recycling, gate, parking, lost, 3})); }
+  std::string text() {
+    return metrics_text(metrics.collect({pool, recycling, gate, parking, delivery, schedule, idle, lost, 3}));
+  }
 };
 
 TEST(Metrics, ShowOfEachSlotWhatItsServingWorkerWeighsAndItsLimits) {
@@ -95,6 +100,51 @@ TEST(Metrics, ShowTheBudgetsAnswersAndHowLongTheyTook) {
   EXPECT_THAT(text, HasSubstr("moult_gate_answer_seconds_bucket{le=\"10\"} 3\n"
                               "moult_gate_answer_seconds_bucket{le=\"+Inf\"} 4\n"));
   EXPECT_THAT(text, HasSubstr("moult_gate_answer_seconds_count 4\nmoult_gate_answer_seconds_sum 11.066\n"));
+}
+
+TEST(Metrics, CountSleepsAndWakesByOutcomeAndMeasureWakes) {
+  Moment now;
+  now.metrics.slept({SleepReason::idle, 1s, 1min});
+  now.metrics.stop_failed({SleepReason::idle, 1s, 30s, "no"});
+  now.metrics.woke({Waker::caller, 20ms, 1min});
+  now.metrics.wake_failed({Waker::caller, 1s, 1s, "no"});
+  now.idle = {.state = IdleState::waking, .awake = 90s};
+  const std::string text = now.text();
+  for (const char* line : {"moult_sleeps_total{outcome=\"asleep\"} 1\n", "moult_sleeps_total{outcome=\"failed\"} 1\n",
+                           "moult_wakes_total{outcome=\"awake\"} 1\n", "moult_wakes_total{outcome=\"failed\"} 1\n",
+                           "moult_wake_seconds_bucket{le=\"0.01\"} 0\n", "moult_wake_seconds_bucket{le=\"0.025\"} 1\n",
+                           "moult_idle_state{state=\"waking\"} 1\n", "moult_idle_state{state=\"asleep\"} 0\n",
+                           "moult_awake_seconds_total 90\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
+TEST(Metrics, ShowScheduledCallsOnlyWhereSomethingIsScheduled) {
+  Moment now;
+  EXPECT_THAT(now.text(), Not(HasSubstr("moult_scheduled")));
+  now.schedule.calls.push_back({"poll", "every 5m", "POST", "/poll", Scope::instance, 60s, CallState::waiting});
+  now.schedule.calls[0].last =
+      EndedCall{.name = "poll", .outcome = CallOutcome::answered, .status = 200, .took = 310ms};
+  now.schedule.outcomes[static_cast<std::size_t>(CallOutcome::lost)] = 3;
+  const std::string text = now.text();
+  for (std::size_t i = 0; i < call_outcomes; ++i)  // each is there from the start
+    EXPECT_THAT(text,
+                HasSubstr("moult_scheduled_calls_total{outcome=\"" + std::string(name(static_cast<CallOutcome>(i)))));
+  EXPECT_THAT(text, HasSubstr("moult_scheduled_calls_total{outcome=\"lost\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("moult_scheduled_call_last_duration_seconds{name=\"poll\"} 0.31\n"));
+}
+
+TEST(Metrics, ShowWhatIsOnItsWayOnlyWhereItIsWatched) {
+  Moment now;
+  EXPECT_THAT(now.text(), Not(HasSubstr("moult_linger")));
+  now.delivery.patience = 5min;
+  now.delivery.watched = 3;
+  now.delivery.fail_closed = 1;
+  now.delivery.counts.delivered = 10;
+  const std::string text = now.text();
+  EXPECT_THAT(text, HasSubstr("\nmoult_lingers_watched 3\n"));
+  EXPECT_THAT(text, HasSubstr("\nmoult_lingers_fail_closed 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmoult_lingers_total{outcome=\"delivered\"} 10\n"));
+  EXPECT_THAT(text, HasSubstr("\nmoult_lingers_total{outcome=\"unwatched\"} 0\n"));
 }
 
 TEST(Metrics, CountTheLinesThatWereLost) {
