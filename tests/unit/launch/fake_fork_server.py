@@ -108,7 +108,7 @@ def work(fds, slot):
     say(channel, "PARKED=1")
     say(channel, "STATUS=slot %s\nREADY=1\nDRAIN=handover\nX_UNKNOWN=1" % slot)
     if worker_mode in ("passes-connections", "stores-and-dies", "stores-nonsense", "closes-its-channel",
-                       "answers-to-nothing", "stops-by-itself"):
+                       "answers-to-nothing", "stops-by-itself", "gives-up-to-close"):
         pass_connections(channel)
     while True:
         lines, _ = hear(channel)
