@@ -71,8 +71,8 @@ std::string blocked_in_words(const std::string& why) {
 std::string idle_line(const json& status) {
   const json& idle = field(status, "idle");
   const std::string state = text(field(idle, "state")), since = duration(field(idle, "since_seconds"));
-  const std::string failure = field(idle, "failure").is_string() ? harmless(text(field(idle, "failure"))) : "";
-  const std::string why = failure.empty() ? "" : ": " + failure.substr(0, failure.find('\n'));
+  const std::string failure = last_line(field(idle, "failure"));
+  const std::string why = failure.empty() ? "" : ": " + failure;
   if (state == "stopping") return "falls asleep, since " + since + '\n';
   if (state == "waking") return "wakes for " + text(field(idle, "woken_by")) + ", since " + since + '\n';
   if (state == "asleep" && field(idle, "refuses_for_seconds").is_number())

@@ -15,6 +15,14 @@ std::string harmless(std::string text) {
   return text;
 }
 
+std::string last_line(const json& value) {
+  if (!value.is_string()) return "";
+  std::string shown = value.get<std::string>();
+  shown.erase(shown.find_last_not_of(" \n") + 1);
+  const auto last = shown.rfind('\n');
+  return harmless(last == std::string::npos ? shown : shown.substr(last + 1));
+}
+
 std::string duration(const json& value) {
   if (!value.is_number()) return "-";
   const double given = value.get<double>();

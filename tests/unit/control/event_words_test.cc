@@ -99,7 +99,7 @@ TEST(EventWords, ACrashNamesItsSignalAndTheLastLineOfItsTraceback) {
 TEST(EventWords, OfAnswersOnTheirWay) {
   EXPECT_EQ(
       event_sentence({{"event", "linger_aborted"}, {"during", "stop"}, {"connections", 2}, {"stalled_seconds", 300.0}}),
-      "2 clients that took nothing of their answer for 5m were cut off, before the stop");
+      "2 clients that took nothing of their answer for 5m00s were cut off, before the stop");
   EXPECT_EQ(event_sentence({{"event", "fail_closed"},
                             {"during", "stop"},
                             {"connections", 2},

@@ -74,8 +74,9 @@ TEST(StatusTable, SaysOfAnAppThatMaySleepWhatItDoesAndWhy) {
   EXPECT_THAT(shown({{"state", "active"}, {"blocked_by", "switched_off"}}), Not(HasSubstr("awake")));
   EXPECT_THAT(shown({{"state", "active"}, {"blocked_by", "upgraded"}}),
               HasSubstr("\nawake: a WebSocket or an event stream is open\n"));
-  EXPECT_THAT(shown({{"state", "active"}, {"blocked_by", "failed_stop"}, {"failure", "--on-sleep failed: x\ny"}}),
-              HasSubstr("\nawake: the last attempt to sleep failed: --on-sleep failed: x\n"));
+  EXPECT_THAT(
+      shown({{"state", "active"}, {"blocked_by", "failed_stop"}, {"failure", "Traceback\n--on-sleep failed: x\n"}}),
+      HasSubstr("\nawake: the last attempt to sleep failed: --on-sleep failed: x\n"));
   EXPECT_THAT(shown({{"state", "asleep"}, {"since_seconds", 65}}),
               HasSubstr("\nasleep for 1m05s: the next caller wakes the app\n"));
   EXPECT_THAT(shown({{"state", "asleep"}, {"refuses_for_seconds", 4.0}, {"failure", "no such app"}}),
