@@ -4,10 +4,8 @@
 #include <utility>
 
 #include "base/event_loop.h"
-#include "master/connections/backlog.h"
-#include "master/connections/delivery_at_stop.h"
-#include "master/connections/sleeping_doors.h"
 #include "master/control/supervisor_parts.h"
+#include "master/instance_connections.h"
 #include "master/instance_schedule.h"
 #include "master/instance_sleep.h"
 #include "master/launch/open_files.h"
@@ -39,11 +37,7 @@ struct Instance::Parts {
   std::unique_ptr<Launcher> launcher;
   std::unique_ptr<FleetGate> gate;
   std::unique_ptr<Supervisor> supervisor;
-  std::unique_ptr<ConnectionKeeper> connection_keeper;
-  std::unique_ptr<SleepingDoors> sleeping_doors;
-  std::unique_ptr<Delivery> delivery;
-  std::unique_ptr<DeliveryAtStop> delivery_at_stop;
-  std::unique_ptr<Backlog> backlog;
+  std::unique_ptr<InstanceConnections> connections;
   std::unique_ptr<CloseAnnouncer> close_announcer;
   std::unique_ptr<CapacityTeller> capacity_teller;
   std::unique_ptr<Caller> caller;
@@ -81,56 +75,32 @@ void Instance::Parts::build(const Config& config, const std::string& version) {
   supervisor->observe(*caller);
   close_announcer = std::make_unique<CloseAnnouncer>([this](WorkerId id) { return supervisor->link(id); });
   supervisor->observe(*close_announcer);
-  connection_keeper = std::make_unique<ConnectionKeeper>(
-      loop.get(), options::parking(config), [this](WorkerId id) { return supervisor->link(id); },
-      [] { return room_for_a_parked_connection(); }, options::while_asleep(config));
-  supervisor->observe(*connection_keeper);
-  delivery = std::make_unique<Delivery>(
-      loop.get(), tcp_doors(doors->listeners.descriptors()), options::delivery(config),
-      DeliveryParts{.link = [this](WorkerId id) { return supervisor->link(id); },
-                    .room = [] { return room_for_a_parked_connection(); },
-                    .parked = [this](std::uint64_t inode) { return connection_keeper->descriptor(inode); },
-                    .observer = &reporting->delivery_observer()});
-  delivery_at_stop = std::make_unique<DeliveryAtStop>(loop.get(), *delivery, reporting->delivery_observer());
-  ConnectionEvents of_connections = connection_keeper->events();
-  of_connections.closing = [this](WorkerId from, std::uint64_t as, UniqueFd fd) {
-    delivery->close(from, as, std::move(fd));
-  };
-  supervisor->on_connections(std::move(of_connections));
-  sleeping_doors = std::make_unique<SleepingDoors>(
-      loop.get(), *connection_keeper, [this] { return doors->listeners.descriptors(); },
-      [needed = options::descriptors_of_a_wake(config)] { return room_for_a_launch(needed); });
-  backlog = std::make_unique<Backlog>(loop.get(), *connection_keeper);
+  connections =
+      std::make_unique<InstanceConnections>(config, InstanceConnections::Others{loop, *doors, *supervisor, *reporting});
   supervisor->on_close_listeners([this](WorkerId) {
     sleep->end();
-    doors->listeners.shut();
-    backlog->hand_over(doors->listeners.descriptors(), [this] {
-      doors->close();
-      supervisor->listeners_closed();
-    });
+    connections->close_doors();
   });
   supervisor->on_finished([this](int code) {
     exit_code = code;
     sleep->end();
-    doors->close();  // nobody will serve who comes while we take our leave
-    connection_keeper->finish([this] { delivery_at_stop->wait([this] { leave(); }); });
+    connections->finish([this] { leave(); });
   });
   health_watch = std::make_unique<HealthWatch>(loop.get(), options::health(config), *supervisor);
   memory_watch = std::make_unique<MemoryWatch>(loop.get(), options::recycling(config), *supervisor,
                                                reporting->recycle_observers());
   must(reporting->watch({*supervisor, [this] { return memory_watch->describe(); }, [this] { return gate->describe(); },
-                         [this] { return connection_keeper->describe(); }, [this] { return delivery->describe(); },
-                         [this] { return caller->describe(); }, [this] { return sleep->describe(); }}));
+                         [this] { return connections->keeper().describe(); },
+                         [this] { return connections->delivery().describe(); }, [this] { return caller->describe(); },
+                         [this] { return sleep->describe(); }}));
   alarm_hook = std::make_unique<Hook>(loop.get(), *orphans, options::alarm_hook(config, open_files_before, *reporting));
   reporting->on_alarm([this](const std::string& event_line) { alarm_hook->run(event_line); });
   reporting->say(options::saturation(config));
-  reporting->say(options::parking_cut(config));
   supervisor->set_spares(config.workers.spares);
   workers = config.workers.count;
   fleet_report = std::make_unique<FleetReport>(loop.get(), *gate, options::fleet_names(config));
-  sleep = std::make_unique<InstanceSleep>(config, open_files_before,
-                                          InstanceSleep::Others{loop, *orphans, *supervisor, *connection_keeper,
-                                                                *sleeping_doors, *delivery, *caller, *reporting});
+  sleep = std::make_unique<InstanceSleep>(
+      config, open_files_before, InstanceSleep::Others{loop, *orphans, *supervisor, *connections, *caller, *reporting});
   controls = must(Controls::open(loop.get(), options::control(config, version), operator_parts()));
 }
 
@@ -148,13 +118,13 @@ OperatorParts Instance::Parts::operator_parts() {
   wishes.stop = [this, stop = wishes.stop] {
     reporting->stopping();
     caller->stopping();
-    delivery_at_stop->enough();
+    connections->delivery_at_stop().enough();
     stop();
   };
   wishes.stop_quickly = [this, stop_quickly = wishes.stop_quickly] {
     reporting->stopping();
     caller->stopping();
-    delivery_at_stop->forgo();
+    connections->delivery_at_stop().forgo();
     stop_quickly();
   };
   wishes.scale = [this, scale = wishes.scale](unsigned wanted) {

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "master/connections/delivery_at_stop.h"
 #include "master/instance_options.h"
 namespace moult {
 namespace options {
@@ -54,7 +53,7 @@ InstanceSleep::InstanceSleep(const Config& config, std::optional<rlim_t> open_fi
   }
   sleeper_ = std::make_unique<Sleeper>(others_.loop.get(), options::idle(config), saved, parts(config));
   for (SleepObserver* each : others_.reporting.sleep_observers()) sleeper_->observe(*each);
-  others_.doors.on_caller([this] { sleeper_->caller_waits(); });
+  others_.connections.sleeping_doors().on_caller([this] { sleeper_->caller_waits(); });
   others_.caller.on_call_due = [this] { sleeper_->call_due(); };
   others_.caller.on_no_call_waits = [this] { sleeper_->no_call_waits(); };
   others_.reporting.on_wake([this](const std::string& event_line) { wake_hook_.run(event_line); });
@@ -75,9 +74,9 @@ SleeperParts InstanceSleep::parts(const Config& config) {
     supervisor.set_spares(keep ? asleep : awake);
   };
   parts.drop_warmth = [&] { supervisor.drop_warmth(); };
-  parts.watch_callers = [this](bool on) { others_.doors.watch(on); };
-  parts.refuse_callers = [this](MonotonicTime until) { others_.doors.refuse(until); };
-  parts.admit_callers = [this] { others_.doors.admit(); };
+  parts.watch_callers = [this](bool on) { others_.connections.sleeping_doors().watch(on); };
+  parts.refuse_callers = [this](MonotonicTime until) { others_.connections.sleeping_doors().refuse(until); };
+  parts.admit_callers = [this] { others_.connections.sleeping_doors().admit(); };
   parts.save = [this](IdleState state) {
     if (state_file_) state_file_->save(state);
   };
@@ -91,10 +90,10 @@ SleeperParts InstanceSleep::parts(const Config& config) {
 // Whom a worker is still to take has called, too.
 Activity InstanceSleep::sweep() {
   ActivitySweep::Seen seen = activity_.look();
-  const ParkingDescription parked = others_.connection_keeper.describe();
+  const ParkingDescription parked = others_.connections.keeper().describe();
   seen.activity.requests += static_cast<unsigned>(parked.callers + parked.offered);
-  seen.activity.undelivered = static_cast<unsigned>(others_.delivery.undelivered());
-  seen.activity.has_room_to_park = others_.doors.has_room_for(seen.idle_connections);
+  seen.activity.undelivered = static_cast<unsigned>(others_.connections.delivery().undelivered());
+  seen.activity.has_room_to_park = others_.connections.sleeping_doors().has_room_for(seen.idle_connections);
   return seen.activity;
 }
 
@@ -104,14 +103,15 @@ Underway InstanceSleep::before_sleep(SleepReason why, Told told) {
 }
 
 Underway InstanceSleep::deliver(Told told) {
-  return others_.delivery.watch(DeliveryWish::before_sleep, [this, told = std::move(told)](DeliveryVerdict verdict) {
-    if (verdict == DeliveryVerdict::delivered) return told({});
-    const DeliveryDescription left = others_.delivery.describe();
-    const char* cause = left.trouble.empty() ? "not_permitted" : "look_failed";
-    others_.reporting.delivery_observer().failed_closed(
-        {DeliveryWish::before_sleep, left.watched + left.unwatched + left.fail_closed, cause, left.trouble});
-    told(Error{"some answers have not arrived, and could not be ended"});
-  });
+  return others_.connections.delivery().watch(
+      DeliveryWish::before_sleep, [this, told = std::move(told)](DeliveryVerdict verdict) {
+        if (verdict == DeliveryVerdict::delivered) return told({});
+        const DeliveryDescription left = others_.connections.delivery().describe();
+        const char* cause = left.trouble.empty() ? "not_permitted" : "look_failed";
+        others_.reporting.delivery_observer().failed_closed(
+            {DeliveryWish::before_sleep, left.watched + left.unwatched + left.fail_closed, cause, left.trouble});
+        told(Error{"some answers have not arrived, and could not be ended"});
+      });
 }
 
 void InstanceSleep::add_to(OperatorParts& wishes) {

@@ -7,9 +7,8 @@
 #include <optional>
 
 #include "base/event_loop.h"
-#include "master/connections/delivery.h"
-#include "master/connections/sleeping_doors.h"
 #include "master/control/operator.h"
+#include "master/instance_connections.h"
 #include "master/launch/hook.h"
 #include "master/report/reporting.h"
 #include "master/sleep/activity_sweep.h"
@@ -25,9 +24,7 @@ class InstanceSleep {
     EventLoop& loop;
     Orphans& orphans;
     Supervisor& supervisor;
-    ConnectionKeeper& connection_keeper;
-    SleepingDoors& doors;
-    Delivery& delivery;
+    InstanceConnections& connections;
     Caller& caller;
     Reporting& reporting;
   };

@@ -42,7 +42,7 @@ struct Goal {
   Generation lost;       // this one cannot be forked any more
   unsigned candidate_failures = 0;
   bool slept = false;  // it was put to sleep: a wake that fails ends nothing, though nothing ever served
-  int exit_code = 0;  // said when a stop has finished
+  int exit_code = 0;   // said when a stop has finished
 };
 enum class TurnStage { asking, granted, replacing, recovering };
 enum class Order {
