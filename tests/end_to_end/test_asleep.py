@@ -2,7 +2,6 @@
 import http.client
 import os
 import socket
-import subprocess
 import threading
 import time
 
@@ -11,10 +10,6 @@ import pytest
 from events import Events
 from harness import BINARY, DEBIAN_PYTHON, NEWEST_PYTHON, ROOT, connection, holds_for, wait_until
 from test_parking import KeptAlive, idle_clients, parking
-
-pytestmark = pytest.mark.skipif(
-    "--idle TIME" not in subprocess.run([BINARY, "help"], capture_output=True, text=True).stdout,
-    reason="this moult cannot sleep")
 
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(BINARY)), "examples/native/libnative-example.so")
 KINDS = {
