@@ -12,7 +12,7 @@ from browser import DESKTOP, PHONE, browser, chromium  # noqa: F401
 from harness import fetch, start_request, wait_until
 from recycling import LIMIT, OVER_LIMIT, Run
 from test_admin_safety import view
-from test_fleet import EAGER, store  # noqa: F401
+from test_fleet import EAGER
 
 LOOKS = [("desktop", DESKTOP, "light"), ("desktop-dark", DESKTOP, "dark"), ("phone", PHONE, "light"),
          ("phone-dark", PHONE, "dark")]
