@@ -17,14 +17,19 @@ AdminAnswer livez(const AdminView& view) {
 
 const IdleDescription* idle_of(const AdminView& view) { return view.snapshot->idle ? &*view.snapshot->idle : nullptr; }
 
+bool refuses_callers(const AdminView& view) {
+  const IdleDescription* idle = idle_of(view);
+  return idle && idle->refuses_for > Duration::zero();
+}
+
 // Empty: ready.
 std::string why_not_ready(const AdminView& view) {
   if (!view.snapshot) return "starting";
   const InstanceState state = instance_state(view.snapshot->pool, idle_of(view));
   switch (state) {
     case InstanceState::stopping: return "stopping";
-    case InstanceState::asleep: return "asleep";
-    case InstanceState::waking: return "waking";
+    case InstanceState::asleep:
+    case InstanceState::waking: return refuses_callers(view) ? "it could not be woken" : "";
     case InstanceState::booting:
     case InstanceState::serving:
     case InstanceState::reloading: break;
@@ -35,14 +40,6 @@ std::string why_not_ready(const AdminView& view) {
 
 AdminAnswer ready_or(const std::string& why_not) {
   return why_not.empty() ? text(200, "ok") : text(503, "not ready: " + why_not);
-}
-
-AdminAnswer healthz(const AdminView& view) {
-  const std::string why_not = why_not_ready(view);
-  if (why_not != "asleep" && why_not != "waking") return ready_or(why_not);
-  const IdleDescription* idle = idle_of(view);
-  const bool refuses = idle && idle->refuses_for > Duration::zero();
-  return ready_or(refuses ? "it could not be woken" : "");
 }
 
 AdminAnswer status(const AdminView& view) {
@@ -137,8 +134,7 @@ AdminAnswer answer(const AdminRequest& request, const AdminRules& rules, const A
     return refusal;
   }
   if (request.path == "/livez") return livez(view);
-  if (request.path == "/readyz") return ready_or(why_not_ready(view));
-  if (request.path == "/healthz") return healthz(view);
+  if (request.path == "/readyz" || request.path == "/healthz") return ready_or(why_not_ready(view));
   if (rules.paths == AdminPaths::health_only && request.path == "/metrics") return metrics(view);
   if (rules.paths == AdminPaths::health_only) return text(404, "here are /livez /readyz /healthz /metrics");
   if (request.path == "/") return front_page();

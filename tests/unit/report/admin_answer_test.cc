@@ -26,12 +26,11 @@ TEST(AdminAnswer, LivezIsAboutTheLoopAlone) {
 
 TEST(AdminAnswer, ReadyzNeedsOneWorkerThatServesAndNoStop) {
   const Snapshot serving = of(Mode::serve, WorkerState::serving), none = of(Mode::serve, WorkerState::retiring),
-                 delay = of(Mode::delay, WorkerState::serving), asleep = of(Mode::sleep, WorkerState::retiring);
+                 delay = of(Mode::delay, WorkerState::serving);
   EXPECT_EQ(get("/readyz", &serving).status, 200);
   EXPECT_EQ(get("/readyz", &none).body, "not ready: no worker serves\n");
   EXPECT_EQ(get("/readyz", &delay).body, "not ready: stopping\n");
   EXPECT_EQ(get("/readyz", &delay).status, 503);
-  EXPECT_EQ(get("/readyz", &asleep).status, 503);
   EXPECT_EQ(get("/readyz", nullptr).body, "not ready: starting\n");
 }
 
@@ -47,21 +46,24 @@ TEST(AdminAnswer, ReadyzSaysBootingBeforeTheFirstReady) {
   EXPECT_EQ(get("/readyz", &booting).body, "not ready: booting\n");
 }
 
-TEST(AdminAnswer, HealthzIsContentAsleepToo) {
+TEST(AdminAnswer, ReadyzAndHealthzAreContentAsleepToo) {
   const Snapshot serving = of(Mode::serve, WorkerState::serving), asleep = of(Mode::sleep, WorkerState::retiring),
                  quick = of(Mode::quick, WorkerState::serving);
-  EXPECT_EQ(get("/healthz", &serving).status, 200);
-  EXPECT_EQ(get("/healthz", &asleep).status, 200);
-  EXPECT_EQ(get("/healthz", &quick).status, 503);
+  for (const char* path : {"/readyz", "/healthz"}) {
+    EXPECT_EQ(get(path, &serving).status, 200) << path;
+    EXPECT_EQ(get(path, &asleep).status, 200) << path;
+    EXPECT_EQ(get(path, &quick).status, 503) << path;
+  }
 }
 
-TEST(AdminAnswer, HealthzIsContentWhileItWakesButNotWhileCallersAreRefused) {
+TEST(AdminAnswer, ReadyzAndHealthzAreContentWhileItWakesButNotWhileCallersAreRefused) {
   Snapshot waking = of(Mode::serve, WorkerState::booting), asleep = of(Mode::sleep, WorkerState::retiring);
   waking.idle = {.state = IdleState::waking};
-  EXPECT_EQ(get("/readyz", &waking).body, "not ready: waking\n");
-  EXPECT_EQ(get("/healthz", &waking).status, 200);
   asleep.idle = {.state = IdleState::asleep, .refuses_for = 2s, .failure = "secret cause"};
-  EXPECT_EQ(get("/healthz", &asleep).body, "not ready: it could not be woken\n");
+  for (const char* path : {"/readyz", "/healthz"}) {
+    EXPECT_EQ(get(path, &waking).status, 200) << path;
+    EXPECT_EQ(get(path, &asleep).body, "not ready: it could not be woken\n") << path;
+  }
 }
 
 TEST(AdminAnswer, GivesTheStatusDocumentAndAPageForPeople) {
