@@ -245,6 +245,9 @@ void Supervisor::parked(WorkerId id) {
   if (!worker || worker->state != WorkerState::booting || worker->slot) return;
   attached_.at(id).parked = true;  // it may have its GO in the same step
   pool_.post(WorkerParked{id});
+  worker = find(pool_.state(), id);
+  if (worker && worker->state == WorkerState::spare)
+    tell([&](WorkerObserver& o) { o.worker_parked(*worker, attached_.at(id).link->pid()); });
 }
 
 // Code that serves already, or that is all there is, is not on trial any more.

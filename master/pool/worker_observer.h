@@ -12,6 +12,7 @@ namespace moult {
 class WorkerObserver {
  public:
   virtual ~WorkerObserver() = default;
+  virtual void worker_parked(const Worker&, pid_t) {}  // a spare has started, and waits
   virtual void worker_serving(const Worker&, pid_t) {}
   virtual void worker_retiring(const Worker&, pid_t) {}
   virtual void boot_failed(const Worker&, const Exit&) {}     // gone before READY

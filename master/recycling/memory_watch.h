@@ -60,6 +60,7 @@ class MemoryWatch : public WorkerObserver {
   void boot_failed(const Worker& worker, const Exit&) override { forget(worker.id); }
   void boot_abandoned(const Worker& worker, const Exit&) override { forget(worker.id); }
   void worker_gone(const Worker&, const Exit&) override;
+  void worker_parked(const Worker&, pid_t) override;
   void generation_proven(Generation) override;
   void pool_settled(const Pool&) override;
 
@@ -69,7 +70,7 @@ class MemoryWatch : public WorkerObserver {
   Decision judge(const Worker&, WatchedWorker&, const InstanceReading&, MonotonicTime now);
   bool memory_is_short() const;
   void weigh_anew(MonotonicTime now);
-  std::optional<std::uint64_t> known_private_bytes(Generation) const;
+  std::optional<std::uint64_t> known_private_bytes(const Worker&) const;
   void forget(WorkerId);
   void judge_all_soon();
   void tell_headroom();
@@ -100,6 +101,7 @@ class MemoryWatch : public WorkerObserver {
   Recycles recycles_;
   HoldLog holds_;
   std::map<WorkerId, WatchedWorker> watched_;
+  std::map<WorkerId, std::uint64_t> private_bytes_of_spares_;  // when they had started
   Duration over_hard_of_the_gone_{};
   bool memory_came_free_ = false;  // somebody is gone: judge pressure anew, once the pool knows it
   std::map<Generation, std::uint64_t> settled_private_bytes_;  // the least that a settled worker held of its own
