@@ -41,6 +41,8 @@ unsigned spares_while_asleep(Warmth warmth) {
 
 InstanceSleep::InstanceSleep(const Config& config, std::optional<rlim_t> open_files_before, const Others& others)
     : others_(others),
+      idle_(config.sleep.idle),
+      delivery_while_idle_(others.connections.delivery(), others.reporting.delivery_observer()),
       sleep_hook_(options::sleep_hook(config, open_files_before, others.reporting)),
       wake_hook_(others.loop.get(), others.orphans, options::wake_hook(config, open_files_before, others.reporting)),
       activity_({[this]() -> const Pool& { return others_.supervisor.pool(); },
@@ -94,7 +96,15 @@ Activity InstanceSleep::sweep() {
   seen.activity.requests += static_cast<unsigned>(parked.callers + parked.offered);
   seen.activity.undelivered = static_cast<unsigned>(others_.connections.delivery().undelivered());
   seen.activity.has_room_to_park = others_.connections.sleeping_doors().has_room_for(seen.idle_connections);
+  delivery_while_idle_.look(only_delivery_is_missing(seen.activity));
   return seen.activity;
+}
+
+bool InstanceSleep::only_delivery_is_missing(const Activity& seen) const {
+  const bool somebody_is_served = seen.requests + seen.upgraded + seen.calls > 0;
+  const bool window_is_over = sleeper_->describe().since >= idle_ &&  // since the wake, or the start
+                              monotonic_now(others_.loop.get()) - seen.last_visitor_at >= idle_;
+  return seen.undelivered > 0 && !somebody_is_served && seen.has_room_to_park && window_is_over;
 }
 
 Underway InstanceSleep::before_sleep(SleepReason why, Told told) {
@@ -103,26 +113,30 @@ Underway InstanceSleep::before_sleep(SleepReason why, Told told) {
 }
 
 Underway InstanceSleep::deliver(Told told) {
+  delivery_while_idle_.end();
   return others_.connections.delivery().watch(
       DeliveryWish::before_sleep, [this, told = std::move(told)](DeliveryVerdict verdict) {
         if (verdict == DeliveryVerdict::delivered) return told({});
         const DeliveryDescription left = others_.connections.delivery().describe();
-        const char* cause = left.trouble.empty() ? "not_permitted" : "look_failed";
-        others_.reporting.delivery_observer().failed_closed(
-            {DeliveryWish::before_sleep, left.watched + left.unwatched + left.fail_closed, cause, left.trouble});
+        others_.reporting.delivery_observer().failed_closed(failed_before_sleep(left));
         told(Error{"some answers have not arrived, and could not be ended"});
       });
+}
+
+void InstanceSleep::end() {
+  delivery_while_idle_.end();
+  sleeper_->end();
 }
 
 void InstanceSleep::add_to(OperatorParts& wishes) {
   wishes.sleep = [this](Told told) { sleeper_->sleep(std::move(told)); };
   wishes.wake = [this](Told told) { sleeper_->wake(std::move(told)); };
   wishes.stop = [this, stop = wishes.stop] {
-    sleeper_->end();
+    end();
     stop();
   };
   wishes.stop_quickly = [this, stop_quickly = wishes.stop_quickly] {
-    sleeper_->end();
+    end();
     stop_quickly();
   };
   wishes.reload = [this, reload = wishes.reload](auto finished) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/event_loop.h"
+#include "master/connections/delivery_while_idle.h"
 #include "master/control/operator.h"
 #include "master/instance_connections.h"
 #include "master/launch/hook.h"
@@ -35,7 +36,7 @@ class InstanceSleep {
 
   void add_to(OperatorParts&);         // sleep and wake; and what a stop and a reload mean for them
   void start() { sleeper_->start(); }  // before the supervisor's
-  void end() { sleeper_->end(); }      // before the doors are closed
+  void end();                          // before the doors are closed
   IdleDescription describe() const { return sleeper_->describe(); }
 
  private:
@@ -43,8 +44,11 @@ class InstanceSleep {
   Activity sweep();
   Underway before_sleep(SleepReason, Told);
   Underway deliver(Told);
+  bool only_delivery_is_missing(const Activity&) const;
 
   Others others_;
+  const Duration idle_;
+  DeliveryWhileIdle delivery_while_idle_;
   HookOptions sleep_hook_;
   Hook wake_hook_;
   ActivitySweep activity_;

@@ -14,7 +14,8 @@ from slow_client import SlowClient
 MIB = 1024 * 1024
 LARGE = 16 * MIB
 SMALL = 400 * 1024  # fits into the kernel's queues, and into no client's
-RATE = 4 * MIB  # bytes a second
+RATE = int(os.environ.get("READER_BYTES_PER_SECOND", 4 * MIB))  # 204800: as slow as real ones are
+GRACE = f"{60 + LARGE // RATE}s"
 UNLIMITED = ["--cooldown", "0", "--recycle-rate", "off"]
 WITHOUT_THE_RIGHT = ["setpriv", "--bounding-set", "-net_admin"]
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
@@ -48,7 +49,7 @@ def python(request) -> List[str]:
 @pytest.mark.parametrize("sends_on", [False, True], ids=["silent", "sending"])
 @pytest.mark.parametrize("ends_by", ["recycle", "stop"])
 def test_a_slow_reader_has_all_of_16_mib(start, python, ends_by, sends_on):
-    moult = start("--graceful-timeout", "60s", *UNLIMITED, *python, "large:app")
+    moult = start("--graceful-timeout", GRACE, *UNLIMITED, *python, "large:app")
     worker, = moult.wait_serving(1)
     with (early if sends_on else asking)(moult.address, LARGE, "Connection: close") as client:
         if sends_on:
@@ -87,7 +88,7 @@ def test_a_client_that_sends_on_has_all_of_an_early_answer_and_loses_its_end_wit
 @pytest.mark.parametrize("linger_timeout", ["5m", "0"])
 def test_moult_leaves_its_container_when_all_has_arrived_and_the_end_is_lost_without(start, linger_timeout):
     def test() -> None:
-        moult = start("--linger-timeout", linger_timeout, "--graceful-timeout", "60s", "large:app",
+        moult = start("--linger-timeout", linger_timeout, "--graceful-timeout", GRACE, "large:app",
                       bind=f"{own_container.HOST}:{own_container.PORT}", wrapper=own_container.WRAPPER)
         wait_until(lambda: own_container.is_apart(moult.pid), "it has a network of its own")
         own_container.connect(moult.pid)
