@@ -85,7 +85,8 @@ ForkServerSettings settings_without_listeners(const Config& config) {
           .root_path = config.server.root_path,
           .certfile = config.server.certfile,
           .keyfile = config.server.keyfile,
-          .idle_ignore = config.connections.idle_ignore};
+          .idle_ignore = config.connections.idle_ignore,
+          .spares = config.workers.spares > 0 || config.sleep.warmth == Warmth::spare};
 }
 
 ForkServerSettings settings(const Config& config, const Doors& doors) {

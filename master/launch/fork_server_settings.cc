@@ -56,7 +56,8 @@ WrittenSettings write_settings(const ForkServerSettings& settings, pid_t master,
                  {"root_path", or_null(settings.root_path)},
                  {"certfile", or_null(settings.certfile)},
                  {"keyfile", or_null(settings.keyfile)},
-                 {"idle_ignore", json(settings.idle_ignore)}};
+                 {"idle_ignore", json(settings.idle_ignore)},
+                 {"spares", settings.spares}};
   // A name that is no UTF-8 (a path may be any bytes) is written with replacement characters rather than thrown over.
   written.json = all.dump(-1, ' ', false, json::error_handler_t::replace);
   return written;

@@ -29,6 +29,7 @@ struct ForkServerSettings {
   std::string log_level = "info";
   std::optional<std::string> access_logfile, forwarded_allow_ips, root_path, certfile, keyfile;
   std::vector<std::string> idle_ignore;
+  bool spares = false;  // some will be launched: what they copy beforehand is to be found out
 };
 
 struct WrittenSettings {

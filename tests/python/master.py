@@ -179,7 +179,7 @@ class Master:
             worker_class="auto", server_options={}, listeners=listeners, internal_fd=self.internal.fileno(),
             keep_alive_seconds=75.0, graceful_timeout_seconds=10.0, timeout_seconds=30.0, backlog=128, threads=None,
             log_level="info", access_logfile=None, forwarded_allow_ips=None, root_path=None, certfile=None,
-            keyfile=None, idle_ignore=[])
+            keyfile=None, idle_ignore=[], spares=False)
         everything.update(settings)
         memory = os.memfd_create("settings")
         os.write(memory, json.dumps(everything).encode())

@@ -13,7 +13,8 @@ def answer(directory=APPS, app="no_such_module:app", **told):
         worker_class="auto", server_options={}, listeners=[], internal_fd=None,
         keep_alive_seconds=75.0, graceful_timeout_seconds=10.0,
         timeout_seconds=30.0, backlog=128, threads=None, log_level="info", access_logfile=None,
-        forwarded_allow_ips=None, root_path=None, certfile=None, keyfile=None, idle_ignore=[])
+        forwarded_allow_ips=None, root_path=None, certfile=None, keyfile=None, idle_ignore=[],
+        spares=False)
     everything.update(told)
     memory = os.memfd_create("settings")
     os.write(memory, json.dumps(everything).encode())

@@ -24,7 +24,7 @@ def master(request, tmp_path):
         pytest.skip("its version has no %s" % module)
     notes = tmp_path / "notes"
     notes.touch()
-    with Master(app_of(kind), worker_class=kind, environment={"SPARE_NOTES": str(notes)}) as made:
+    with Master(app_of(kind), worker_class=kind, spares=True, environment={"SPARE_NOTES": str(notes)}) as made:
         made.kind, made.notes = kind, notes
         made.loaded()
         yield made
@@ -102,7 +102,7 @@ def test_log_files_are_opened_anew_while_it_waits(master):
 
 
 def test_pages_that_requests_write_to_are_a_spares_own_before_its_first(master):
-    first = master.spare().go(0).ready()  # that there is a spare is what has the pages noted
+    first = master.worker()  # when no spare has been there yet
     waiting = master.spare()
     before = own_pages(waiting.pid)
     for _ in range(5):

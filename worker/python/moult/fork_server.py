@@ -70,7 +70,7 @@ class ForkServer:
         # sight, a full collection in a child writes to nothing that is shared.
         gc.collect()
         gc.freeze()
-        self._warm_pages = WarmPages()
+        self._warm_pages = WarmPages(wanted=self._settings.spares)
         lines: List[Tuple[str, object]] = [("LOADED", 1)]
         warnings: List[str] = []
         if self._adapter:
@@ -122,8 +122,6 @@ class ForkServer:
             _say(self._channel, ("FORK_FAILED", worker_id), ("STAGE", "recvmsg"), ("ERRNO", errno.EMFILE))
             return
         slot = _slot(received)
-        if slot is None and self._warm_pages is not None:
-            self._warm_pages.a_spare_comes()
         if self._adapter and not self._before_fork(slot):
             close_all(fds)
             self._fork_failed(worker_id, "the hook pre_fork", 0)

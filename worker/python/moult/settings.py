@@ -33,6 +33,7 @@ class Settings(NamedTuple):
     certfile: Optional[str]
     keyfile: Optional[str]
     idle_ignore: List[str]
+    spares: bool
 
     def fds(self) -> List[int]:
         listening = [listener.fd for listener in self.listeners]

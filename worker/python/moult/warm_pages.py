@@ -28,7 +28,7 @@ _MOST_BYTES = 32 << 20
 _MOST_LOOKED_AT = 8 << 30  # bytes of mappings; 20 ms of looking
 _PAGES_A_READ = 1 << 17
 _MOST_RANGES = 4095
-_WANTED, _COUNT, _FIRST = 0, 1, 2  # words of the shared table: is there a spare; how many ranges follow; the first
+_COUNT, _FIRST = 0, 1  # words of the shared table: how many ranges follow; the first
 # The highest byte of a pagemap entry: present (0x80) and exclusively mapped (0x01), neither a file's nor shared (0x20).
 _OWN = re.compile(b"[" + b"".join(b"\\x%02x" % byte for byte in range(256) if byte & 0xA1 == 0x81) + b"]+")
 _HIGHEST_BYTE = 7 if sys.byteorder == "little" else 0
@@ -39,7 +39,8 @@ _libc.madvise.restype = ctypes.c_int
 
 
 class WarmPages:
-    def __init__(self) -> None:
+    def __init__(self, wanted: bool) -> None:
+        """`wanted`: there will be spares. They may come when no worker is left that could look, as the app sleeps."""
         self._mappings = _private_writable()
         self._words = memoryview(mmap.mmap(-1, (_FIRST + 2 * _MOST_RANGES) * 8)).cast("Q")
         self._token, put = os.pipe()  # a byte in it: nobody notes yet
@@ -47,18 +48,13 @@ class WarmPages:
         os.close(put)
         self._noted, self._note = os.pipe()  # readable: noted
         os.set_blocking(self._token, False)
-        self._is_done = False
-
-    # --- in the fork server
-
-    def a_spare_comes(self) -> None:
-        self._words[_WANTED] = 1
+        self._is_done = not wanted
 
     # --- in a worker that serves
 
     def look(self, requests_finished: int) -> None:
         """Called at each heartbeat. Notes once, in one of the workers: some milliseconds."""
-        if self._is_done or not self._words[_WANTED] or requests_finished < _AFTER_REQUESTS:
+        if self._is_done or requests_finished < _AFTER_REQUESTS:
             return
         self._is_done = True
         try:
