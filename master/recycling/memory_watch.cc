@@ -78,8 +78,8 @@ void MemoryWatch::weigh_anew(MonotonicTime at) {
   for (std::size_t i = 0; i < count; ++i) due[i]->weigh(at);
 }
 
-// Of one that was a spare what it had of its own then. When memory is short: what another worker of this code had of its
-// own when it was ready, if one is known.
+// Of one that was a spare what it had of its own then. When memory is short: what another worker of this code had of
+// its own when it was ready, if one is known.
 std::optional<std::uint64_t> MemoryWatch::known_private_bytes(const Worker& worker) const {
   if (const auto was_spare = private_bytes_of_spares_.find(worker.id); was_spare != private_bytes_of_spares_.end())
     return was_spare->second;

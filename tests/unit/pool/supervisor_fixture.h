@@ -68,6 +68,7 @@ struct ScriptedGate final : Gate {
 struct Notes final : WorkerObserver {
   std::vector<std::string> notes;
   void worker_serving(const Worker& w, pid_t) override { note("serving", w.id.value); }
+  void worker_parked(const Worker& w, pid_t) override { note("waits", w.id.value); }
   void boot_failed(const Worker& w, const Exit&) override { note("boot failed", w.id.value); }
   void worker_gone(const Worker& w, const Exit&) override { note("gone", w.id.value); }
   void generation_rejected(Generation g, const std::string& cause) override { note("rejected for " + cause, g.value); }

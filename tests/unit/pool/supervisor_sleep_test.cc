@@ -40,6 +40,15 @@ TEST_F(SupervisorSleepTest, ASpareWaitsWithoutASlotAndIsNotCounted) {
   EXPECT_EQ(supervisor->describe().wanted, 1u);
 }
 
+TEST_F(SupervisorSleepTest, OfASpareThatWaitsObserversHearBeforeItHasASlot) {
+  supervisor->set_spares(1);
+  serve(1);
+  launcher.links.at({2}).parked({2});
+  EXPECT_THAT(notes.notes, ElementsAre("waits 2"));
+  launcher.links.at({2}).parked({2});
+  EXPECT_THAT(notes.notes, ElementsAre("waits 2")) << "it says so twice";
+}
+
 TEST_F(SupervisorSleepTest, TheSlotOfACrashedWorkerIsFilledByTheSpareAndOnceThatServesANewOneComes) {
   serve_with_spares(1);
   exits(1, 7);
