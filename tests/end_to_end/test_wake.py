@@ -111,6 +111,14 @@ def test_within_a_window_callers_are_refused_at_once_and_nothing_is_tried(start,
     assert len(events.all("wake_failed")) == 3
 
 
+def test_a_hundred_who_come_together_in_a_window_are_refused_and_nothing_is_tried(start, scratch, shelf):
+    moult, events = serve_failing(start, scratch, shelf)
+    fail_three_times(moult, events)
+    assert ask_at_once(moult, 100) == [503] * 100
+    assert idle(moult)["refuses_for_seconds"], "the window is open yet"
+    assert len(events.all("wake_failed")) == 3
+
+
 def test_failed_wakes_come_further_and_further_apart_and_end_nothing(start, scratch, shelf):
     moult, events = serve_failing(start, scratch, shelf)
     fail_three_times(moult, events)
