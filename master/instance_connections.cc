@@ -80,6 +80,7 @@ InstanceConnections::InstanceConnections(const Config& config, const Others& oth
       sleeping_doors_(
           others.loop.get(), keeper_, [this] { return others_.doors.listeners.descriptors(); },
           [needed = options::descriptors_of_a_wake(config)] { return room_for_a_launch(needed); }),
+      sidecar_door_(others.loop.get(), others.doors.sidecar_fd()),
       backlog_(others.loop.get(), keeper_) {
   others.supervisor.observe(keeper_);
   others.supervisor.on_connections(events());
@@ -93,15 +94,20 @@ ConnectionEvents InstanceConnections::events() {
 }
 
 void InstanceConnections::close_doors() {
-  others_.doors.listeners.shut();
+  others_.doors.shut();
   backlog_.hand_over(others_.doors.listeners.descriptors(), [this] {
-    others_.doors.close();
+    close_all_doors();
     others_.supervisor.listeners_closed();
   });
 }
 
+void InstanceConnections::close_all_doors() {
+  sidecar_door_.close();
+  others_.doors.close();
+}
+
 void InstanceConnections::finish(std::function<void()> gone) {
-  others_.doors.close();  // nobody will serve who comes while we take our leave
+  close_all_doors();  // nobody will serve who comes while we take our leave
   keeper_.finish([this, gone = std::move(gone)]() mutable { delivery_at_stop_.wait(std::move(gone)); });
 }
 }  // namespace moult

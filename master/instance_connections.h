@@ -8,6 +8,7 @@
 #include "master/connections/delivery.h"
 #include "master/connections/delivery_at_stop.h"
 #include "master/connections/doors.h"
+#include "master/connections/sidecar_door.h"
 #include "master/connections/sleeping_doors.h"
 #include "master/pool/supervisor.h"
 #include "master/report/reporting.h"
@@ -28,6 +29,7 @@ class InstanceConnections {
 
   ConnectionKeeper& keeper() { return keeper_; }
   SleepingDoors& sleeping_doors() { return sleeping_doors_; }
+  SidecarDoor& sidecar_door() { return sidecar_door_; }
   Delivery& delivery() { return delivery_; }
   DeliveryAtStop& delivery_at_stop() { return delivery_at_stop_; }
 
@@ -38,12 +40,14 @@ class InstanceConnections {
 
  private:
   ConnectionEvents events();
+  void close_all_doors();
 
   Others others_;
   ConnectionKeeper keeper_;
   Delivery delivery_;
   DeliveryAtStop delivery_at_stop_;
   SleepingDoors sleeping_doors_;
+  SidecarDoor sidecar_door_;
   Backlog backlog_;
 };
 }  // namespace moult

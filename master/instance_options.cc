@@ -92,6 +92,7 @@ ForkServerSettings settings(const Config& config, const Doors& doors) {
   ForkServerSettings all = settings_without_listeners(config);
   all.listeners = inherited(doors);
   all.internal_fd = doors.internal.fd();
+  if (doors.sidecar) all.sidecar_fd = doors.sidecar->fd();
   return all;
 }
 
@@ -119,7 +120,9 @@ ReportOptions report(const Config& config, const std::string& version, const Ser
 std::string private_folder(const Config& config) { return std::filesystem::path(config.control.path).parent_path(); }
 
 ListenerOptions listeners(const Config& config) {
-  ListenerOptions options{.binds = config.listen.bind, .socket = {.backlog = static_cast<int>(config.listen.backlog)}};
+  ListenerOptions options{.binds = config.listen.bind,
+                          .sidecar = config.listen.sidecar,
+                          .socket = {.backlog = static_cast<int>(config.listen.backlog)}};
   if (const auto& run_as = config.process.run_as) {
     options.socket.unix_owner = run_as->uid;
     options.socket.unix_group = run_as->gid;

@@ -74,7 +74,10 @@ SleeperParts InstanceSleep::parts(const Config& config) {
     supervisor.set_spares(keep ? asleep : awake);
   };
   parts.drop_warmth = [&] { supervisor.drop_warmth(); };
-  parts.watch_callers = [this](bool on) { others_.connections.sleeping_doors().watch(on); };
+  parts.watch_callers = [this](bool on) {
+    others_.connections.sleeping_doors().watch(on);
+    others_.connections.sidecar_door().refuse(on);
+  };
   parts.refuse_callers = [this](MonotonicTime until) { others_.connections.sleeping_doors().refuse(until); };
   parts.admit_callers = [this] { others_.connections.sleeping_doors().admit(); };
   parts.save = [this](IdleState state) {

@@ -22,7 +22,7 @@ struct WorkerSettings {
     std::string address, family;
   };
   std::vector<Listener> listeners;
-  int internal_fd = -1;
+  int internal_fd = -1, sidecar_fd = -1;
   std::map<std::string, std::string, std::less<>> server_options;
   std::map<std::string, std::string, std::less<>> settings;  // the scalar ones, as text; null ones are absent
   std::vector<std::string> idle_ignore;
@@ -66,6 +66,7 @@ class ForkedWorker final : public WorkerContext {
   void take_connections(bool wanted) override { takes_connections_ = wanted && !retiring_; }
   std::size_t unsettled() const override { return gone_ ? 0 : outbox_.size() + custody_.size(); }
   bool is_ignored(const char* method, const char* target) const override;
+  int sidecar_fd() const override { return settings_.sidecar_fd; }
 
  private:
   struct Adoption {

@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 namespace moult {
-inline constexpr int worker_api_version = 2;
+inline constexpr int worker_api_version = 3;
 inline constexpr unsigned no_slot = ~0u;
 
 // How a worker treats its idle connections when it retires.
@@ -58,7 +58,8 @@ class WorkerContext {
   enum class Caller {
     visitor,
     schedule,  // it came through the internal door: a scheduled call
-    ignored    // a health check, is_ignored(): no activity, and it keeps no app awake. Since version 2
+    ignored,   // a health check, is_ignored(): no activity, and it keeps no app awake. Since version 2
+    sidecar    // it came through the sidecar's door: not counted at all. Since version 3
   };
   using Request = std::uint64_t;
 
@@ -108,6 +109,11 @@ class WorkerContext {
   // Whether a visitor's request is a health check (--idle-ignore). `target`: as it was asked for, undecoded; what
   // follows a question mark is of no account. Since version 2.
   virtual bool is_ignored(const char* method, const char* target) const = 0;
+
+  // The sidecar's door (--sidecar-bind), a listening socket; -1: none. Serve its connections as a visitor's, but: their
+  // requests are Caller::sidecar, connections() leaves them out, and on `retire` they are closed, never handed over; a
+  // request that is in flight then has a second. Since version 3.
+  virtual int sidecar_fd() const = 0;
 
  protected:
   ~WorkerContext() = default;  // never deleted by the app

@@ -34,6 +34,8 @@ WorkerSettings worker_settings(const json& object) {
                                   listener.at("family").get<std::string>()});
   if (object.contains("internal_fd") && !object["internal_fd"].is_null())
     settings.internal_fd = object["internal_fd"].get<int>();
+  if (object.contains("sidecar_fd") && !object["sidecar_fd"].is_null())
+    settings.sidecar_fd = object["sidecar_fd"].get<int>();
   const json options = object.value("server_options", json::object());
   for (const auto& [name, value] : options.items()) settings.server_options[name] = as_text(value);
   settings.idle_ignore = object.value("idle_ignore", std::vector<std::string>());

@@ -5,6 +5,7 @@ using Caller = WorkerContext::Caller;
 }
 
 WorkerContext::Request RequestCounter::started(Caller caller, std::uint64_t now_ns) {
+  if (caller == Caller::sidecar) return ++last_;  // and nobody knows of it any more
   const bool visitor = caller == Caller::visitor;
   (visitor ? plain_ : exempt_).emplace_hint((visitor ? plain_ : exempt_).end(), ++last_, InFlight{caller, now_ns});
   if (caller == Caller::ignored) return last_;

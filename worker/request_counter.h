@@ -12,7 +12,8 @@ class RequestCounter {
  public:
   explicit RequestCounter(ScoreboardMemory& scoreboard) : scoreboard_(scoreboard) {}
 
-  // A health check (Caller::ignored) is counted when it is finished, so that it is never in flight.
+  // A health check (Caller::ignored) is counted when it is finished, so that it is never in flight; what is the
+  // sidecar's is not counted.
   WorkerContext::Request started(WorkerContext::Caller, std::uint64_t now_ns);
   void is_long(WorkerContext::Request);
   void finished(WorkerContext::Request, int http_status, std::uint64_t now_ns);  // unknown or finished: no effect

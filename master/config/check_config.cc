@@ -49,6 +49,10 @@ Result<void> check_addresses(const Config& config, const Settings& settings) {
     const auto taken = places.take(*config.control.admin, origin_of(settings, "admin"));
     if (!taken) return taken;
   }
+  if (config.listen.sidecar) {
+    const auto taken = places.take(*config.listen.sidecar, origin_of(settings, "sidecar-bind"));
+    if (!taken) return taken;
+  }
   if (!config.control.health) return {};
   return places.take(*config.control.health, origin_of(settings, "health-bind"));
 }
@@ -125,6 +129,13 @@ Result<void> check_spares(const Config& config, const Settings& settings) {
   return {};
 }
 
+// A command has one kind of door, and moult does not see who came through which.
+Result<void> check_sidecar(const Config& config, const Settings& settings) {
+  if (!config.listen.sidecar || config.app.kind != AppKind::command) return {};
+  return Error{origin_of(settings, "sidecar-bind") +
+               ": a command does not know this door: leave it out, and let the command listen at a port of its own"};
+}
+
 // Files are replaced there.
 Result<void> check_state_folder(const Config& config, const Settings& settings) {
   if (!config.sleep.state_dir) return {};
@@ -190,6 +201,7 @@ Result<void> check_config(const Config& config, const Settings& settings) {
   if (const auto checked = check_written_files(config, settings); !checked) return checked;
   if (const auto checked = check_control(config, settings); !checked) return checked;
   if (const auto checked = check_spares(config, settings); !checked) return checked;
+  if (const auto checked = check_sidecar(config, settings); !checked) return checked;
   if (const auto checked = check_schedule(config, settings); !checked) return checked;
   if (const auto checked = check_sleep(config, settings); !checked) return checked;
   return check_fleet(config, settings);

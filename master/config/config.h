@@ -46,6 +46,7 @@ struct ListenConfig {
   std::vector<BindAddress> bind;  // unix paths are absolute; empty: no listener was asked for and systemd passes some
                                   // (LISTEN_FDS), which are then the only ones
   unsigned backlog = 0;
+  std::optional<BindAddress> sidecar;  // none: there is no such door; never an inherited descriptor
   bool operator==(const ListenConfig&) const = default;
 };
 

@@ -153,7 +153,6 @@ Result<const Flag*> flag_of_key(const std::string& key) {
     const auto names = names_for(Place::file);
     return Error{"no such key" + did_you_mean(key, names, "", "its keys are the flags of moult help without dashes")};
   }
-  if (flag->group == FlagGroup::later) return Error{"comes with a later version of moult: leave it out"};
   if (key == "no-preload") return Error{"write \"preload\": \"off\""};
   if (!may_stand_in(*flag, Place::file)) return Error{"stands on the command line, not in a file"};
   return flag;

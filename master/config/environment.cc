@@ -27,7 +27,6 @@ const Flag* flag_of(const std::string& variable) {
 
 Result<void> add(Settings& settings, const Flag& flag, const std::string& variable, const std::string& value) {
   const std::string option = "--" + std::string(flag.name);
-  if (flag.group == FlagGroup::later) return later_flag_error(variable + ": " + option);
   if (!may_stand_in(flag, Place::environment)) {
     if (!may_stand_in(flag, Place::command_line))
       return Error{variable + ": a " + std::string(flag.name) + " is not read from the environment"};

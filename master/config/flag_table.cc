@@ -93,6 +93,13 @@ Result<TcpAddress> parse_admin_address(std::string_view text) {
   return Error{in_quotes(text) + " is not HOST:PORT"};
 }
 
+Result<BindAddress> parse_sidecar_address(std::string_view text) {
+  auto address = parse_bind_address(text);
+  if (address && std::holds_alternative<InheritedFd>(*address))
+    return Error{in_quotes(text) + " is neither HOST:PORT nor unix:PATH"};
+  return address;
+}
+
 Result<void> read_user(Config& config, std::string_view text) {
   auto identity = look_up_user(text);
   if (!identity) return identity.error();
@@ -152,6 +159,10 @@ Rows listening_rows() {
       {"bind", 'b', "ADDRESS", "127.0.0.1:8000", FlagGroup::listening,
        "HOST:PORT, [IPV6]:PORT, :PORT, unix:PATH, unix:PATH?mode=0660 or fd://N; may be given several times",
        with(FlagShape::list, read_bind)},
+      {"sidecar-bind", 0, "ADDRESS", "off", FlagGroup::listening,
+       "HOST:PORT or unix:PATH: a second door to the app, for a sidecar. What comes through it keeps no app awake, and "
+       "is refused while the app sleeps",
+       or_off(FlagShape::text, &Config::listen, &ListenConfig::sidecar, parse_sidecar_address)},
       {"backlog", 0, "N", "2048", FlagGroup::listening, "how many connections may wait to be accepted",
        number(&Config::listen, &ListenConfig::backlog, 1, 65535)},
       {"parking-max", 0, "N", "", FlagGroup::listening,
@@ -288,7 +299,7 @@ const std::vector<Flag>& flags() {
   static const Rows table = [] {
     Rows all;
     for (const auto rows : {app_rows, listening_rows, server_rows, worker_rows, recycling_flags, fleet_flags,
-                            schedule_flags, sleep_flags, process_rows, log_rows, control_rows, flags_of_later_versions})
+                            schedule_flags, sleep_flags, process_rows, log_rows, control_rows})
       for (Flag& row : rows()) all.push_back(std::move(row));
     return all;
   }();

@@ -41,7 +41,7 @@ std::string line(const Flag& flag, const std::vector<std::string>& texts, const 
 std::string print_config(const Settings& settings, bool listeners_are_passed) {
   std::string lines;
   for (const Flag& flag : flags()) {
-    if (flag.group == FlagGroup::later || !may_stand_in(flag, Place::file)) continue;
+    if (!may_stand_in(flag, Place::file)) continue;
     const auto setting = settings.find(flag.name);
     if (flag.secret) {
       if (setting != settings.end())

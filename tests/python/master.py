@@ -155,9 +155,9 @@ class Worker:
 
 
 class Master:
-    """A fork server with one TCP listener, one unix listener if asked for, and an internal door."""
+    """A fork server with one TCP listener and an internal door; a unix listener and a sidecar's door if asked for."""
 
-    def __init__(self, app, python=PYTHON, directory=APPS, environment=None, unix=False, **settings):
+    def __init__(self, app, python=PYTHON, directory=APPS, environment=None, unix=False, sidecar=False, **settings):
         self.folder = tempfile.mkdtemp(prefix="moult-test-")
         self.tcp = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.tcp.getsockname()[1]
@@ -174,12 +174,16 @@ class Master:
             public.listen(64)
             listeners.append({"fd": public.fileno(), "address": "unix:" + self.unix_path, "family": "unix"})
             self.sockets.append(public)
+        beside = socket.create_server(("127.0.0.1", 0)) if sidecar else None
+        if beside:
+            self.sockets.append(beside)
+            self.sidecar_port = beside.getsockname()[1]
         everything = dict(
             version=1, release=contract.RELEASE, master_pid=os.getpid(), app=app, preload="on", post_fork=None,
             worker_class="auto", server_options={}, listeners=listeners, internal_fd=self.internal.fileno(),
-            keep_alive_seconds=75.0, graceful_timeout_seconds=10.0, timeout_seconds=30.0, backlog=128, threads=None,
-            log_level="info", access_logfile=None, forwarded_allow_ips=None, root_path=None, certfile=None,
-            keyfile=None, idle_ignore=[])
+            sidecar_fd=beside and beside.fileno(), keep_alive_seconds=75.0, graceful_timeout_seconds=10.0,
+            timeout_seconds=30.0, backlog=128, threads=None, log_level="info", access_logfile=None,
+            forwarded_allow_ips=None, root_path=None, certfile=None, keyfile=None, idle_ignore=[])
         everything.update(settings)
         memory = os.memfd_create("settings")
         os.write(memory, json.dumps(everything).encode())

@@ -80,13 +80,6 @@ TEST(CommandLine, RefusesAFlagWithoutItsValue) {
   EXPECT_EQ(line_refusal({"-w"}), "the flag -w needs a value after it");
 }
 
-TEST(CommandLine, RefusesFlagsOfLaterVersionsByName) {
-  const std::string refused = "--sidecar-bind comes with a later version of moult: leave it out";
-  EXPECT_EQ(line_refusal({"--sidecar-bind", ":9", "a:b"}), refused);
-  EXPECT_EQ(line_refusal({"--sidecar-bind=:9", "a:b"}), refused);
-  EXPECT_EQ(line_refusal({"a:b", "--sidecar-bind"}), refused);
-}
-
 TEST(CommandLine, RefusesTwoThingsToRun) {
   EXPECT_EQ(line_refusal({"uvicorn", "a:b"}),
             "only one app can be run: both 'uvicorn' and 'a:b' are given (to run a command, write -- before it)");
@@ -145,8 +138,6 @@ TEST(EnvironmentVariables, ThatAreMisspeltOrMisplacedAreRefused) {
             "MOULT_CHECK_CONFIG: --check-config is known on the command line only");
   EXPECT_EQ(environment_refusal({{"MOULT_COMMAND", "ls"}}),
             "MOULT_COMMAND: a command is not read from the environment");
-  EXPECT_EQ(environment_refusal({{"MOULT_SIDECAR_BIND", ":9"}}),
-            "MOULT_SIDECAR_BIND: --sidecar-bind comes with a later version of moult: leave it out");
 }
 
 TEST(EnvironmentVariables, OfSomebodyElseAreIgnoredWithAWarning) {
@@ -222,11 +213,9 @@ TEST(ConfigFile, TakesAProgramAloneForACommandButNotItsWordsInOneText) {
               HasSubstr("one by one: [\"PROGRAM\", \"ARGUMENT\"]"));
 }
 
-TEST(ConfigFile, RefusesWhatBelongsElsewhereOrComesLater) {
+TEST(ConfigFile, RefusesWhatBelongsElsewhere) {
   EXPECT_EQ(file_refusal(R"({"config": "x"})"), "moult.json: config: stands on the command line, not in a file");
   EXPECT_EQ(file_refusal(R"({"no-preload": true})"), "moult.json: no-preload: write \"preload\": \"off\"");
-  EXPECT_EQ(file_refusal(R"({"sidecar-bind": ":9"})"),
-            "moult.json: sidecar-bind: comes with a later version of moult: leave it out");
 }
 
 TEST(ConfigFile, SaysWhereItIsNoJson) {

@@ -18,6 +18,7 @@ WorkerSettings settings() {
   WorkerSettings given;
   given.listeners.push_back({7, "127.0.0.1:8000", "inet"});
   given.internal_fd = 9;
+  given.sidecar_fd = 10;
   given.server_options["color"] = "blue";
   given.settings["keep_alive_seconds"] = "75";
   given.idle_ignore = {"/healthz", "/"};
@@ -79,6 +80,7 @@ TEST_F(WorkerOverAChannel, KnowsWhatItWasGiven) {
   EXPECT_STREQ(context.listener(0).address, "127.0.0.1:8000");
   EXPECT_EQ(context.listener(1).fd, -1);
   EXPECT_EQ(context.internal_fd(), 9);
+  EXPECT_EQ(context.sidecar_fd(), 10);
   EXPECT_STREQ(context.server_option("color"), "blue");
   EXPECT_EQ(context.server_option("shape"), nullptr);
   EXPECT_STREQ(context.setting("keep_alive_seconds"), "75");

@@ -24,7 +24,7 @@ struct ServerPlan {
   std::string server_options = "{}";
   std::string settings{};  // instead of all of the above
   std::vector<int> listeners{};
-  int internal_fd = -1;
+  int internal_fd = -1, sidecar_fd = -1;
   std::function<void()> in_child{};  // just before exec
 };
 

@@ -28,7 +28,8 @@ std::string settings_json(const ServerPlan& plan) {
   return R"({"version":1,"master_pid":)" + std::to_string(::getpid()) + R"(,"app":")" + plan.app + R"(","preload":")" +
          plan.preload + R"(","post_fork":null,"worker_class":"auto","server_options":)" + plan.server_options +
          R"(,"listeners":[)" + listeners + R"(],"internal_fd":)" +
-         (plan.internal_fd >= 0 ? std::to_string(plan.internal_fd) : "null") +
+         (plan.internal_fd >= 0 ? std::to_string(plan.internal_fd) : "null") + R"(,"sidecar_fd":)" +
+         (plan.sidecar_fd >= 0 ? std::to_string(plan.sidecar_fd) : "null") +
          R"(,"keep_alive_seconds":75,"timeout_seconds":30,"threads":null,"idle_ignore":["/healthz"]})";
 }
 
@@ -57,7 +58,8 @@ PlayingServer::PlayingServer(const ServerPlan& plan) {
   if (pid_ == 0) {
     inherit(ends->second.get());
     for (const int fd : plan.listeners) inherit(fd);
-    if (plan.internal_fd >= 0) inherit(plan.internal_fd);
+    for (const int fd : {plan.internal_fd, plan.sidecar_fd})
+      if (fd >= 0) inherit(fd);
     if (plan.in_child) plan.in_child();
     const std::string channel_fd = std::to_string(ends->second.get()), settings_fd = std::to_string(settings.get());
     ::execl(fork_server_program().c_str(), "moult-native-fork-server", "--channel-fd", channel_fd.c_str(),

@@ -26,7 +26,10 @@ class Closings:
 
     def give(self, fd: int, answered: Callable[[bool], None]) -> bool:
         """Passes a connection to which nothing more is written. It stays the caller's, unread, until `answered` is
-        called: with True the master has it, and ours is to be closed without a shutdown. False: not possible now."""
+        called: with True the master has it, and ours is to be closed without a shutdown. False: not possible now, or
+        it is the sidecar's, whom nobody waits for."""
+        if self._worker.sidecar_door.let_in_fd(fd):
+            return False
         with self._lock:
             if not self._worker.is_ready or len(self._unanswered) >= MAX_UNANSWERED:
                 return False

@@ -45,7 +45,9 @@ class GunicornAdapter:
         if hasattr(self._worker_class, "check_config"):
             self._worker_class.check_config(self._cfg, self._log)
         self._listeners = self._open_listeners()
-        self._internal = self._listeners[-1] if told.internal_fd is not None else None
+        others = self._listeners[len(told.listeners):]  # in the order of Settings.fds()
+        self._internal = others.pop(0) if told.internal_fd is not None else None
+        self._sidecar = others.pop(0) if told.sidecar_fd is not None else None
         self._arbiter.LISTENERS = self._listeners
 
     def take_app(self, app: Any) -> None:
@@ -63,7 +65,7 @@ class GunicornAdapter:
         self._cfg.child_exit(self._arbiter, self._stand_in(slot, pid))
 
     def serve(self, worker: Worker) -> None:
-        hosted = hosted_class(self._worker_class, self._cfg, worker, self._internal)(
+        hosted = hosted_class(self._worker_class, self._cfg, worker, self._internal, self._sidecar)(
             age(worker.slot), os.getppid(), self._listeners, self._application, worker.beat_seconds(), self._cfg,
             self._log)
         hosted.pid = os.getpid()

@@ -6,6 +6,8 @@ plain calls; a coroutine around the app's, and one more call for each message th
 much. So what is rarely wanted is looked for when it is: 5xx in the table of status lines, streams by the server's turn.
 What has no such cycle is counted by asgi_counting.
 """
+import asyncio
+import contextlib
 import functools
 import sys
 from typing import Any, Callable, Dict, List, Optional
@@ -44,8 +46,9 @@ def can_count(protocol: Any) -> bool:
 
 
 class Counting:
-    """Makes the counting classes of one protocol class: `public`, and `internal` for the internal door. settle() looks
-    at once at the answers that are not all with the kernel yet; else that is done now and then."""
+    """Makes the classes of one protocol class: `public`, `internal` for the internal door and `uncounted` for the
+    sidecar's, which is to have `uncounted_app`. settle() looks at once at the answers that are not all with the kernel
+    yet; else that is done now and then."""
 
     def __init__(self, protocol: Any, worker: Any, visitors: ledger.Ledger, calls: ledger.Ledger,
                  connection_loop: ConnectionLoop, config: Any, ignored: IgnoredPaths) -> None:
@@ -57,6 +60,10 @@ class Counting:
             mark_scope(scope)
             await app(scope, receive, send)
 
+        async def uncounted_app(scope: Any, receive: Any, send: Any) -> None:
+            with contextlib.suppress(asyncio.CancelledError):  # it is cut when the worker ends, which is no error
+                await app(scope, receive, send)
+
         def finish_either(cycle: Any) -> None:
             calls.finish(cycle)
             visitors.finish(cycle)  # above --server-option limit_concurrency=N uvicorn itself answers a call
@@ -65,7 +72,8 @@ class Counting:
         _count_5xx(module, visitors.server_error)
         begin_visit = ignored.beginning(visitors, lambda cycle: of_scope(cycle.scope))
         module.RequestResponseCycle = _counting_cycle(  # type: ignore[union-attr]
-            module.RequestResponseCycle, begin_visit, calls.begin, called, app)  # type: ignore[union-attr]
+            module.RequestResponseCycle, begin_visit, calls.begin,  # type: ignore[union-attr]
+            called, app, uncounted_app)
         running = _running(visitors, calls)
         settling = _Settling(finish_either, connection_loop.whole.call_later)
         self.settle = settling.look
@@ -80,6 +88,9 @@ class Counting:
                 self.app = called
 
         self.internal = InternalProtocol
+        self.uncounted_app = uncounted_app
+        self.uncounted = _counting_protocol(protocol, {OPEN_CONNECTIONS: 0}, _nothing, _nothing, lambda connection: [],
+                                            connection_loop)
 
 
 def _running(*ledgers: ledger.Ledger) -> Callable[[Any], List[Any]]:
@@ -110,27 +121,34 @@ def _count_5xx(module: Any, server_error: Callable[[], None]) -> None:
 
 
 def _counting_cycle(cycle_class: Any, begin_visit: Callable[[Any], None], begin_call: Callable[[Any], None],
-                    called: Any, whole: Any) -> Any:
+                    called: Any, whole: Any, uncounted: Any) -> Any:
     run_asgi = cycle_class.run_asgi
     # uvicorn's outermost layer does nothing unless a proxy has said something, and costs more than all our counting.
     without_proxy = whole.app if type(whole) is ProxyHeadersMiddleware else whole
 
     class CountingCycle(cycle_class):  # type: ignore[misc]
         def run_asgi(self, app: Any) -> Any:
-            if app is called:
-                begin_call(self)
-            else:
+            if app is whole:
                 headers = self.scope["headers"]
                 last = max(headers) if headers else _NO_HEADER  # one call in C says what need not be looked for
                 if last < _FORWARDED:
-                    if app is whole:
-                        app = without_proxy
+                    app = without_proxy
                 elif last > _OURS:
                     strip_headers(headers)
                 begin_visit(self)
+            elif app is called:
+                begin_call(self)
+            else:  # the sidecar's, or uvicorn's own answer
+                strip_headers(self.scope["headers"])
+                if app is not uncounted:
+                    begin_visit(self)
             return run_asgi(self, app)
 
     return CountingCycle
+
+
+def _nothing(of_whom: Any) -> None:
+    pass
 
 
 def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], None],

@@ -18,6 +18,7 @@ from .contract import (CONTRACT_VERSION, HEARTBEAT_NS, REQUESTS_FINISHED, REQUES
                        open_scoreboard)
 from .failure import LeaveBoot, text_of
 from .settings import Settings
+from .sidecar import SidecarDoor
 from .warm_pages import WarmPages
 
 _REQUESTS_CUT = 75  # worker/fork_protocol.h: something was left unanswered at the deadline
@@ -46,11 +47,13 @@ class Worker:
         self.is_leaving = False  # a signal ended the boot
         self.requests_cut = 0  # an adapter sets it, where the scoreboard does not tell
         self.threads_were_cut = False  # an adapter sets it: some were busy at the deadline
+        self.ends_around_threads = False  # likewise: the sidecar's alone are busy, and nobody waits for those
         self.leaves_quickly = False  # INT or QUIT: no waiting for threads at the exit
         self.idle_closed = 0  # connections that were idle at the deadline; an adapter sets it
         self.retire_by: Optional[float] = None  # time.monotonic(); None: not told to retire
         # Set before READY by an adapter whose connections can move; None: they are closed when it retires.
         self.handover: Optional[handover.Handover] = None
+        self.sidecar_door = SidecarDoor(settings.sidecar_fd)
         self.closings = closing.Closings(self)
         self.next_number = itertools.count(1).__next__  # of what is passed to the master; threads may ask
         self._is_adoption_over = False  # the master said that no other worker will have our connections
@@ -209,8 +212,17 @@ class Worker:
                 self.boot_failed(error)
             traceback.print_exc()
             code = 1
-        wait_until = self.retire_deadline() - _ATEXIT_SECONDS if self.threads_were_cut else None
-        leave(code, quick or self.leaves_quickly, wait_until)
+        leave(code, quick or self.leaves_quickly, self._threads_have_until())
+
+    def end_around_threads(self) -> NoReturn:
+        """Ends from inside: a request of the sidecar's that cannot be ended is all that is left."""
+        self.ends_around_threads = True
+        leave(self._code_of_retirement(), self.leaves_quickly, self._threads_have_until())
+
+    def _threads_have_until(self) -> Optional[float]:
+        if self.threads_were_cut:
+            return self.retire_deadline() - _ATEXIT_SECONDS
+        return time.monotonic() if self.ends_around_threads else None
 
     def _code_of_retirement(self) -> int:
         cut = max(self.requests_cut, self.words[REQUESTS_STARTED] - self.words[REQUESTS_FINISHED])
