@@ -37,6 +37,8 @@ unsigned spares_while_asleep(Warmth warmth) {
   }
   return 0;
 }
+
+WallTime wall_now() { return std::chrono::system_clock::now(); }
 }  // namespace
 
 InstanceSleep::InstanceSleep(const Config& config, std::optional<rlim_t> open_files_before, const Others& others)
@@ -44,7 +46,10 @@ InstanceSleep::InstanceSleep(const Config& config, std::optional<rlim_t> open_fi
       sleep_hook_(options::sleep_hook(config, open_files_before, others.reporting)),
       wake_hook_(others.loop.get(), others.orphans, options::wake_hook(config, open_files_before, others.reporting)),
       activity_({[this]() -> const Pool& { return others_.supervisor.pool(); },
-                 [this](WorkerId id) { return others_.supervisor.link(id); }}) {
+                 [this](WorkerId id) { return others_.supervisor.link(id); }}),
+      app_due_({.now = wall_now,
+                .due = [this](WallTime due) { app_due(due); },
+                .warn = [this](const std::string& line) { others_.reporting.log().warning(line); }}) {
   IdleState saved = IdleState::active;
   if (const auto path = state_path(config)) {
     saved = read_state_file(*path);
@@ -59,6 +64,7 @@ InstanceSleep::InstanceSleep(const Config& config, std::optional<rlim_t> open_fi
   others_.reporting.on_wake([this](const std::string& event_line) { wake_hook_.run(event_line); });
   others_.supervisor.on_wake_failed([this](const std::string& cause) { sleeper_->wake_failed(cause); });
   others_.supervisor.observe(activity_);
+  others_.supervisor.observe(app_due_);
   others_.supervisor.observe(*sleeper_);
 }
 
@@ -116,6 +122,9 @@ Underway InstanceSleep::deliver(Told told) {
         told(Error{"some answers have not arrived, and could not be ended"});
       });
 }
+
+// If the clock is set while the app sleeps, it wakes by so much too soon or too late.
+void InstanceSleep::app_due(WallTime due) { sleeper_->app_due(monotonic_now(others_.loop.get()) + (due - wall_now())); }
 
 void InstanceSleep::add_to(OperatorParts& wishes) {
   wishes.sleep = [this](Told told) { sleeper_->sleep(std::move(told)); };

@@ -12,6 +12,7 @@
 #include "master/launch/hook.h"
 #include "master/report/reporting.h"
 #include "master/sleep/activity_sweep.h"
+#include "master/sleep/app_due.h"
 #include "master/sleep/caller.h"
 #include "master/sleep/sleeper.h"
 #include "master/sleep/state_file.h"
@@ -43,11 +44,13 @@ class InstanceSleep {
   Activity sweep();
   Underway before_sleep(SleepReason, Told);
   Underway deliver(Told);
+  void app_due(WallTime);
 
   Others others_;
   HookOptions sleep_hook_;
   Hook wake_hook_;
   ActivitySweep activity_;
+  AppDueTimes app_due_;
   std::unique_ptr<StateFile> state_file_;  // none: no --state-dir
   std::unique_ptr<Sleeper> sleeper_;
 };

@@ -84,7 +84,9 @@ class WorkerContext {
   virtual bool ready(WorkerDrain) = 0;  // start-up is done and the listeners are in the loop: the worker serves
   virtual bool stopping() = 0;          // it accepts no new connection any more
   virtual bool status(const char* one_line) = 0;
-  virtual bool next_due(std::int64_t unix_seconds) = 0;  // when its own schedule next needs it awake
+  // When its own schedule next needs the app awake: say it on `retire`. If the app goes to sleep, it is awake again by
+  // then. The last word counts; see worker-contract.md for what is refused.
+  virtual bool next_due(std::int64_t unix_seconds) = 0;
 
   // In every turn of the loop, and at least every quarter of the setting timeout_seconds, also when nothing happens: a
   // worker that is silent for that long is taken for hung and killed. Also sends what was kept.

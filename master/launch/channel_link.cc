@@ -112,6 +112,7 @@ void ChannelLink::heard(const Message& message) {
     if (events_.stopping) events_.stopping(id_);
   }
   if (const auto status = message.find("STATUS"); status && events_.status) events_.status(id_, std::string(*status));
+  if (const auto due = message.find("NEXT_DUE"); due && events_.next_due) events_.next_due(id_, std::string(*due));
   if (message.has("PARKED") && events_.parked) events_.parked(id_);
   if (message.has("READY")) ready(message);
 }

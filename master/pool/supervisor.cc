@@ -189,7 +189,14 @@ void Supervisor::launch(const Spawn& spawn) {
               .status = [this](WorkerId id, const std::string& text) { attached_.at(id).status = text; },
               .refused = [this](WorkerId id, const std::string& what) { refused(id, what); },
               .gone = [this](WorkerId id, const Exit& exit) { gone(id, exit); },
-              .connections = connections_});
+              .connections = connections_,
+              .next_due = [this](WorkerId id, const std::string& unix_seconds) { next_due(id, unix_seconds); }});
+}
+
+void Supervisor::next_due(WorkerId id, const std::string& unix_seconds) {
+  const Worker* worker = find(pool_.state(), id);
+  if (!worker) return;
+  tell([&](WorkerObserver& o) { o.worker_next_due(*worker, attached_.at(id).link->pid(), unix_seconds); });
 }
 
 void Supervisor::retire(const SendRetire& order) {

@@ -142,6 +142,7 @@ class Supervisor {
   void ready(WorkerId);
   void stopped_accepting(WorkerId);
   void refused(WorkerId, const std::string& what);
+  void next_due(WorkerId, const std::string& unix_seconds);
   Trial trial(const Worker&) const;
   void begin_recycle(const BeginRecycle&);
   void settled();

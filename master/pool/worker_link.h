@@ -43,6 +43,8 @@ struct LinkEvents {
       refused;                                      // a bad message: what was wrong; the worker is to be retired
   std::function<void(WorkerId, const Exit&)> gone;  // once, last, after its channel was read to the end
   ConnectionEvents connections = {};                // without them it passes none
+  // NEXT_DUE=, as it was said: when its own schedule next needs the app awake.
+  std::function<void(WorkerId, const std::string&)> next_due = {};
 };
 
 class WorkerLink {

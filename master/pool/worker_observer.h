@@ -18,6 +18,7 @@ class WorkerObserver {
   virtual void boot_abandoned(const Worker&, const Exit&) {}  // gone before READY, because nobody wanted it any more
   virtual void worker_gone(const Worker&, const Exit&) {}     // gone after READY, or a spare
   virtual void worker_hung(const Worker&, pid_t, const std::string& /*why*/) {}
+  virtual void worker_next_due(const Worker&, pid_t, const std::string& /*NEXT_DUE, as it said it*/) {}
   virtual void worker_refused(const Worker&, pid_t, const std::string& /*what*/) {}  // it broke the contract
   // Its replacement begins now, because the recycler said so; the cooldown counts from here.
   virtual void recycle_begun(const Worker&, pid_t, const BeginRecycle&, const Granted&) {}

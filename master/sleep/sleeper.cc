@@ -84,7 +84,10 @@ void Sleeper::pool_settled(const Pool& pool) {
 
 void Sleeper::worker_serving(const Worker&, pid_t) {
   const bool is_first = !std::exchange(begun_, true);
-  if (is_first && machine_.state().state == IdleState::active) post(OperatorWake{});  // its first window begins
+  if (is_first && machine_.state().state == IdleState::active) {
+    longest_wake_ = now() - up_since_;
+    post(OperatorWake{});  // its first window begins
+  }
   post(FirstServing{});
 }
 
@@ -93,6 +96,9 @@ void Sleeper::wake_failed(const std::string& cause) {
   failure_ = cause;
   post(WakeFailed{});
 }
+
+// Warm or cold, on a busy machine or a calm one: the longest so far, as nobody minds being awake a little sooner.
+void Sleeper::app_due(MonotonicTime at) { post(AppDue{at - std::min(longest_wake_, policy_.wake_timeout)}); }
 
 // --- what the core wants done
 
@@ -206,6 +212,7 @@ void Sleeper::settled() {
   if (state == IdleState::active && waker_) {
     const Duration slept = down_since_ == never ? Duration::zero() : began_ - down_since_;
     const WokeUp up{*std::exchange(waker_, std::nullopt), now() - began_, slept};
+    longest_wake_ = std::max(longest_wake_, up.latency);
     up_since_ = now();
     down_since_ = never;
     failure_.clear();

@@ -62,7 +62,7 @@ class Sleeper final : public WorkerObserver {
   void caller_waits() { post(CallerWaits{}); }
   void call_due() { post(CallDue{}); }
   void no_call_waits() { post(NoCallWaits{}); }
-  void app_due(MonotonicTime at) { post(AppDue{at}); }
+  void app_due(MonotonicTime at);  // by which the app wants to be awake: a wake begins in time for it
   // No code is left that could serve, or it has failed too often: more attempts would not help.
   void wake_failed(const std::string& cause);
   void code_changed() { post(CodeChanged{}); }  // a reload was asked for
@@ -115,6 +115,7 @@ class Sleeper final : public WorkerObserver {
   MonotonicTime began_{};             // the stop or the wake in hand
   std::optional<Waker> waker_;        // of the wake in hand
   MonotonicTime up_since_{};          // the start, or the last wake
+  Duration longest_wake_{};           // or the start, which is one from disk
   MonotonicTime down_since_ = never;  // when it fell asleep; never: it has been awake since
   MonotonicTime costs_since_{};       // while it is not asleep
   Duration awake_{};                  // before costs_since_

@@ -84,7 +84,7 @@ def work(fds, slot):
     if worker_mode == "hello-and-dies":
         os._exit(5)
     if worker_mode == "error-and-exit":
-        say(channel, "STATUS=starting\nERROR=line one\\nline two")
+        say(channel, "STATUS=starting\nNEXT_DUE=1700000000\nERROR=line one\\nline two")
         os._exit(3)
     if worker_mode == "garbage":
         say(channel, "no message at all")

@@ -70,6 +70,7 @@ struct Notes final : WorkerObserver {
   void worker_serving(const Worker& w, pid_t) override { note("serving", w.id.value); }
   void boot_failed(const Worker& w, const Exit&) override { note("boot failed", w.id.value); }
   void worker_gone(const Worker& w, const Exit&) override { note("gone", w.id.value); }
+  void worker_next_due(const Worker& w, pid_t, const std::string& due) override { note("due " + due, w.id.value); }
   void generation_rejected(Generation g, const std::string& cause) override { note("rejected for " + cause, g.value); }
   void pool_settled(const Pool&) override { ++times_settled; }
   unsigned times_settled = 0;

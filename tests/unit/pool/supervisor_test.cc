@@ -202,6 +202,12 @@ TEST_F(SupervisorTest, WhereNothingIsParkedEachWorkerIsToldSo) {
   EXPECT_THAT(launcher.said, ElementsAre("retire 2"));
 }
 
+TEST_F(SupervisorTest, TellsWhenAWorkerIsNextNeeded) {
+  serve(1);
+  launcher.links.at({1}).next_due({1}, "17");
+  EXPECT_THAT(notes.notes, ElementsAre("due 17 1"));
+}
+
 TEST_F(SupervisorTest, AWorkerThatBreaksTheContractBeforeReadyIsNotLetIn) {
   supervisor->start(1);
   launcher.loads.loaded({1});

@@ -235,6 +235,24 @@ TEST_F(SleeperTest, DropsItsWarmthWhenThatTimeIsOver) {
   EXPECT_FALSE(sleeper->describe().warm);
 }
 
+TEST_F(SleeperTest, WakesInTimeForTheAppsOwnSchedule) {
+  pool.goal.proven = pool.goal.candidate = Generation{1};
+  start();
+  run_until([&] { return sleeper->describe().since >= 50ms; });  // so long a start takes, and so a wake may
+  worker(WorkerState::serving);
+  did.clear();
+  sleeper->sleep([](const Result<void>&) {});
+  const MonotonicTime due = monotonic_now(loop.get()) + 200ms;
+  sleeper->app_due(due);
+  nobody();
+  ASSERT_EQ(state(), IdleState::asleep);
+  ASSERT_TRUE(run_until([&] { return state() == IdleState::waking; }));
+  EXPECT_LE(monotonic_now(loop.get()), due);
+  EXPECT_GE(monotonic_now(loop.get()), due - 200ms);
+  worker(WorkerState::serving);
+  EXPECT_THAT(told, testing::Contains("woke app_due"));
+}
+
 TEST_F(SleeperTest, IsAtAnEndWithTheInstance) {
   delivers = true;
   start_serving();

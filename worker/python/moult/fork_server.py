@@ -11,7 +11,7 @@ import socket
 import sys
 from typing import Any, Callable, List, NoReturn, Optional, Tuple
 
-from . import access_log, app_loader, inheritance, options, process, settings, stack_dump
+from . import access_log, app_loader, inheritance, options, process, public_module, settings, stack_dump
 from .channel import Channel, Received, close_all
 from .contract import CONTRACT_VERSION, ContractError, build, escape, one_line
 from .descendants import Descendants
@@ -30,6 +30,7 @@ def main(arguments: List[str]) -> NoReturn:
     channel = Channel(given.channel_fd)
     _say(channel, ("HELLO", CONTRACT_VERSION))
     stack_dump.arm()
+    public_module.offer()
     try:
         told = settings.read(given.settings_fd)
         for fd in told.fds():

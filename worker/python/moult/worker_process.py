@@ -12,7 +12,7 @@ import traceback
 from types import FrameType
 from typing import Any, Callable, Dict, NoReturn, Optional
 
-from . import closing, forked_children, handover, process, stack_dump
+from . import closing, forked_children, handover, next_due, process, stack_dump
 from .channel import Channel
 from .contract import (CONTRACT_VERSION, HEARTBEAT_NS, REQUESTS_FINISHED, REQUESTS_STARTED, ContractError, escape,
                        open_scoreboard)
@@ -167,11 +167,14 @@ class Worker:
     def _take_retire(self, message: Dict[str, str]) -> None:
         if message.get("PARKING") == "0":  # may be said later too, when the service stops while this worker retires
             self._is_adoption_over = True
+        is_first = not self.is_retiring
         text = message.get("DEADLINE_USEC", "")
         if text.isdigit():
             self.retire_by = int(text) / 1e6
         else:
             self.retire_deadline()
+        if is_first:
+            next_due.worker_retires(self)
 
     def tell(self, *lines: Any) -> None:
         try:
