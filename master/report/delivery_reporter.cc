@@ -1,15 +1,9 @@
 #include "master/report/delivery_reporter.h"
 
-#include <cstdio>
+#include "master/report/seconds.h"
 namespace moult {
 namespace {
 std::string clients(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " client" : " clients"); }
-
-std::string seconds(Duration time) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.6g s", std::chrono::duration<double>(time).count());
-  return text;
-}
 
 std::string why(const FailedClosed& e) {
   if (e.cause == "not_permitted")
@@ -22,7 +16,7 @@ std::string why(const FailedClosed& e) {
 }  // namespace
 
 std::string in_words(const LingersAborted& e) {
-  return clients(e.connections) + " took nothing of the answer for " + seconds(e.patience) +
+  return clients(e.connections) + " took nothing of the answer for " + seconds_text(e.patience) +
          " (--linger-timeout) and " + (e.connections == 1 ? "was" : "were") + " cut off, before the " + name(e.why);
 }
 
@@ -38,7 +32,7 @@ std::string in_words(const FailedClosed& e) {
 std::string in_words(const StopWaits& e) {
   const bool one = e.connections == 1;
   return clients(e.connections) + (one ? " has" : " have") + " not received all of the answer yet: waiting, at most " +
-         seconds(e.at_most) +
+         seconds_text(e.at_most) +
          " (twice --linger-timeout). Whoever takes nothing for half of that is cut off. To leave " + "without " +
          (one ? "it" : "them") + ", stop once more";
 }

@@ -6,6 +6,7 @@
 
 #include "base/step.h"
 #include "master/report/log_line.h"
+#include "master/report/seconds.h"
 #include "master/report/timestamp.h"
 namespace moult {
 namespace {
@@ -40,10 +41,6 @@ void add_cause(Json& line, const std::string& cause) {
 
 void add_worker(Json& line, const WorkerName& worker) {
   add_worker(line, WorkerSubject{worker.slot, worker.pid, worker.generation});
-}
-
-double seconds(Duration duration) {
-  return std::round(std::chrono::duration<double, std::milli>(duration).count()) / 1000;
 }
 
 Json known(std::uint64_t bytes) { return bytes == no_limit ? Json(nullptr) : Json(bytes); }

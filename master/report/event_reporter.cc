@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <utility>
+
+#include "master/report/seconds.h"
 namespace moult {
 namespace {
 WorkerSubject subject(const Worker& worker, pid_t pid) { return {worker.slot, pid, worker.generation}; }
@@ -28,7 +30,6 @@ std::string times(std::uint64_t count) { return std::to_string(count) + (count =
 bool ended_well(const Exit& exit) { return exit.status == 0; }
 
 Clocks real_clocks() { return {std::chrono::steady_clock::now(), std::chrono::system_clock::now()}; }
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 }  // namespace
 
 EventReporter::EventReporter(EventReporterParts parts) : parts_(std::move(parts)) {

@@ -1,7 +1,6 @@
 #include "master/report/schedule_json.h"
 
-#include <cmath>
-
+#include "master/report/seconds.h"
 #include "master/report/timestamp.h"
 namespace moult {
 namespace {
@@ -10,10 +9,6 @@ using Json = nlohmann::ordered_json;
 template <class Value>
 Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
-}
-
-double seconds(Duration duration) {
-  return std::round(std::chrono::duration<double, std::milli>(duration).count()) / 1000;
 }
 
 Json call_json(const ScheduledCallDescription& call) {

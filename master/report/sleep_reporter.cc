@@ -1,16 +1,11 @@
 #include "master/report/sleep_reporter.h"
 
-#include <cstdio>
 #include <utility>
+
+#include "master/report/seconds.h"
 namespace moult {
 namespace {
 Clocks real_clocks() { return {std::chrono::steady_clock::now(), std::chrono::system_clock::now()}; }
-
-std::string seconds(Duration duration) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3g s", std::chrono::duration<double>(duration).count());
-  return text;
-}
 
 std::string after(const std::string& cause) { return (cause.find('\n') == cause.npos ? ": " : ":\n") + cause; }
 
@@ -44,24 +39,25 @@ void SleepReporter::tell(const Event& event) {
 
 void SleepReporter::slept(const FellAsleep& sleep) {
   parts_.log.info(std::string("the app sleeps: ") + because(sleep.why) + ". It was awake for " +
-                  seconds(sleep.awake_for));
+                  seconds_text(sleep.awake_for));
   tell(sleep);
 }
 
 void SleepReporter::woke(const WokeUp& wake) {
-  parts_.log.info(std::string("the app is awake for ") + for_whom(wake.caller) + ", after " + seconds(wake.latency));
+  parts_.log.info(std::string("the app is awake for ") + for_whom(wake.caller) + ", after " +
+                  seconds_text(wake.latency));
   tell(wake);
   if (parts_.on_wake) parts_.on_wake(event_line(wake, parts_.instance, parts_.clocks().wall));
 }
 
 void SleepReporter::wake_failed(const FailedWake& failed) {
-  parts_.log.warning("the app could not be woken; callers get 503 for " + seconds(failed.retry_in) +
+  parts_.log.warning("the app could not be woken; callers get 503 for " + seconds_text(failed.retry_in) +
                      after(failed.cause));
   tell(failed);
 }
 
 void SleepReporter::stop_failed(const FailedStop& failed) {
-  parts_.log.warning("the app stays awake; the next attempt to sleep is in " + seconds(failed.retry_in) +
+  parts_.log.warning("the app stays awake; the next attempt to sleep is in " + seconds_text(failed.retry_in) +
                      after(failed.cause));
   tell(failed);
 }

@@ -1,21 +1,16 @@
 #include "master/report/status_json.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "master/report/event.h"
 #include "master/report/instance_state.h"
 #include "master/report/linger_report.h"
 #include "master/report/schedule_json.h"
+#include "master/report/seconds.h"
 namespace moult {
 namespace {
 using Json = nlohmann::ordered_json;
-
-// Milliseconds are enough, and 0.1 is written as 0.1.
-double seconds(Duration duration) {
-  return std::round(std::chrono::duration<double, std::milli>(duration).count()) / 1000;
-}
 
 Json worker_json(const WorkerDescription& worker) {
   Json json{{"slot", worker.slot ? Json(*worker.slot) : Json(nullptr)},

@@ -81,8 +81,7 @@ Correlation correlate(const std::vector<WallTime>& recycles, const std::vector<W
 }
 
 std::string too_silent(const Correlation& c, WallTime silent_from, WallTime silent_to) {
-  const auto seconds = [](Duration duration) { return std::chrono::duration<double>(duration).count(); };
-  const double silent = seconds(silent_to - silent_from), log = seconds(c.to - c.from);
+  const double silent = in_seconds(silent_to - silent_from), log = in_seconds(c.to - c.from);
   if (silent <= longest_silent_share * log) return "";
   return "nothing was told for " + duration_text(silent) + " of the log's " + duration_text(log) + " (" +
          rfc3339(silent_from) + " to " + rfc3339(silent_to) +

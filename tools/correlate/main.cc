@@ -29,7 +29,7 @@ cxxopts::Options options() {
   add("seed", "of what is random: the same seed gives the same answer", text("1"), "N");
   add("json", "print one JSON object");
   add("h,help", "print this");
-  add("events", "files that 'moult run --events' wrote; - is stdin", cxxopts::value<Paths>());
+  add("events", events_help, cxxopts::value<Paths>());
   options.parse_positional("events");
   return options;
 }

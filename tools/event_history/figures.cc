@@ -21,6 +21,8 @@ std::string megabytes(double bytes) {
   return formatted(std::fabs(size) < 10 ? "%.2g MB" : "%.0f MB", size);
 }
 
+double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
 std::string duration_text(double seconds) {
   constexpr double minute = 60, hour = 3600, day = 24 * hour;
   if (seconds < 10 * minute) return number(seconds) + " s";
