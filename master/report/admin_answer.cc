@@ -20,11 +20,12 @@ const IdleDescription* idle_of(const AdminView& view) { return view.snapshot->id
 // Empty: ready.
 std::string why_not_ready(const AdminView& view) {
   if (!view.snapshot) return "starting";
-  const InstanceState state = instance_state(view.snapshot->pool, idle_of(view));
+  const IdleDescription* idle = idle_of(view);
+  const InstanceState state = instance_state(view.snapshot->pool, idle);
   switch (state) {
     case InstanceState::stopping: return "stopping";
-    case InstanceState::asleep: return "asleep";
-    case InstanceState::waking: return "waking";
+    case InstanceState::asleep:  // who calls wakes it, and is answered
+    case InstanceState::waking: return idle && idle->refuses_for > Duration::zero() ? "it could not be woken" : "";
     case InstanceState::booting:
     case InstanceState::serving:
     case InstanceState::reloading: break;
@@ -33,16 +34,9 @@ std::string why_not_ready(const AdminView& view) {
   return state == InstanceState::booting ? "booting" : "no worker serves";
 }
 
-AdminAnswer ready_or(const std::string& why_not) {
-  return why_not.empty() ? text(200, "ok") : text(503, "not ready: " + why_not);
-}
-
-AdminAnswer healthz(const AdminView& view) {
+AdminAnswer readyz(const AdminView& view) {
   const std::string why_not = why_not_ready(view);
-  if (why_not != "asleep" && why_not != "waking") return ready_or(why_not);
-  const IdleDescription* idle = idle_of(view);
-  const bool refuses = idle && idle->refuses_for > Duration::zero();
-  return ready_or(refuses ? "it could not be woken" : "");
+  return why_not.empty() ? text(200, "ok") : text(503, "not ready: " + why_not);
 }
 
 AdminAnswer status(const AdminView& view) {
@@ -137,8 +131,7 @@ AdminAnswer answer(const AdminRequest& request, const AdminRules& rules, const A
     return refusal;
   }
   if (request.path == "/livez") return livez(view);
-  if (request.path == "/readyz") return ready_or(why_not_ready(view));
-  if (request.path == "/healthz") return healthz(view);
+  if (request.path == "/readyz" || request.path == "/healthz") return readyz(view);
   if (rules.paths == AdminPaths::health_only && request.path == "/metrics") return metrics(view);
   if (rules.paths == AdminPaths::health_only) return text(404, "here are /livez /readyz /healthz /metrics");
   if (request.path == "/") return front_page();

@@ -146,14 +146,18 @@ def test_a_reload_while_it_sleeps_wakes_nobody_and_serves_the_new_code(start, wr
     assert moult.fetch("/").text == "new"
 
 
-def test_readyz_says_no_and_healthz_yes_while_it_sleeps(start, free_port, scratch, shelf):
+def test_readyz_says_yes_while_it_sleeps_but_not_while_callers_are_refused(start, free_port, scratch, shelf):
     admin = free_port()
 
     def probe(path: str) -> int:
         return fetch(admin, path).status
     moult, _ = serve_failing(start, scratch, shelf, "--admin", f"127.0.0.1:{admin}")
-    wait_until(lambda: (probe("/livez"), probe("/readyz"), probe("/healthz")) == (200, 503, 200), "asleep", 10)
-    wait_until(lambda: ask_once(moult).status == 503 and probe("/healthz") == 503, "it cannot be woken")
+    wait_until(lambda: idle(moult)["state"] == "asleep" and fetch(admin, "/status.json").json()["state"] == "asleep",
+               "the admin's picture shows it asleep", 10)
+    assert (probe("/livez"), probe("/readyz"), probe("/healthz")) == (200, 200, 200)
+    wait_until(lambda: ask_once(moult).status == 503 and (probe("/readyz"), probe("/healthz")) == (503, 503),
+               "it cannot be woken")
+    assert "could not be woken" in fetch(admin, "/readyz").text and "No such file" not in fetch(admin, "/readyz").text
     shelf.file.touch()
     assert moult.client("wake").returncode == 0
     wait_until(lambda: (probe("/readyz"), probe("/healthz")) == (200, 200), "awake", 10)

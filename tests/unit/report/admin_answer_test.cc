@@ -26,12 +26,11 @@ TEST(AdminAnswer, LivezIsAboutTheLoopAlone) {
 
 TEST(AdminAnswer, ReadyzNeedsOneWorkerThatServesAndNoStop) {
   const Snapshot serving = of(Mode::serve, WorkerState::serving), none = of(Mode::serve, WorkerState::retiring),
-                 delay = of(Mode::delay, WorkerState::serving), asleep = of(Mode::sleep, WorkerState::retiring);
+                 delay = of(Mode::delay, WorkerState::serving);
   EXPECT_EQ(get("/readyz", &serving).status, 200);
   EXPECT_EQ(get("/readyz", &none).body, "not ready: no worker serves\n");
   EXPECT_EQ(get("/readyz", &delay).body, "not ready: stopping\n");
   EXPECT_EQ(get("/readyz", &delay).status, 503);
-  EXPECT_EQ(get("/readyz", &asleep).status, 503);
   EXPECT_EQ(get("/readyz", nullptr).body, "not ready: starting\n");
 }
 
@@ -47,21 +46,22 @@ TEST(AdminAnswer, ReadyzSaysBootingBeforeTheFirstReady) {
   EXPECT_EQ(get("/readyz", &booting).body, "not ready: booting\n");
 }
 
-TEST(AdminAnswer, HealthzIsContentAsleepToo) {
-  const Snapshot serving = of(Mode::serve, WorkerState::serving), asleep = of(Mode::sleep, WorkerState::retiring),
-                 quick = of(Mode::quick, WorkerState::serving);
-  EXPECT_EQ(get("/healthz", &serving).status, 200);
-  EXPECT_EQ(get("/healthz", &asleep).status, 200);
-  EXPECT_EQ(get("/healthz", &quick).status, 503);
-}
-
-TEST(AdminAnswer, HealthzIsContentWhileItWakesButNotWhileCallersAreRefused) {
+TEST(AdminAnswer, ReadyzIsReadyAsleepAndWakingButNotWhileCallersAreRefused) {
   Snapshot waking = of(Mode::serve, WorkerState::booting), asleep = of(Mode::sleep, WorkerState::retiring);
   waking.idle = {.state = IdleState::waking};
-  EXPECT_EQ(get("/readyz", &waking).body, "not ready: waking\n");
-  EXPECT_EQ(get("/healthz", &waking).status, 200);
+  asleep.idle = {.state = IdleState::asleep};
+  EXPECT_EQ(get("/readyz", &waking).status, 200);
+  EXPECT_EQ(get("/readyz", &asleep).status, 200);
   asleep.idle = {.state = IdleState::asleep, .refuses_for = 2s, .failure = "secret cause"};
-  EXPECT_EQ(get("/healthz", &asleep).body, "not ready: it could not be woken\n");
+  EXPECT_EQ(get("/readyz", &asleep).body, "not ready: it could not be woken\n");
+}
+
+TEST(AdminAnswer, HealthzSaysWhatReadyzSays) {
+  for (const Mode mode : {Mode::serve, Mode::delay, Mode::draining, Mode::quick, Mode::sleep})
+    for (const WorkerState state : {WorkerState::booting, WorkerState::serving, WorkerState::retiring}) {
+      const Snapshot snapshot = of(mode, state);
+      EXPECT_EQ(get("/healthz", &snapshot).body, get("/readyz", &snapshot).body);
+    }
 }
 
 TEST(AdminAnswer, GivesTheStatusDocumentAndAPageForPeople) {
