@@ -5,8 +5,6 @@
 #include "master/report/timestamp.h"
 namespace moult {
 namespace {
-constexpr int least_error_status = 400;
-
 // Empty: it is as it should be.
 std::string trouble(const EndedCall& call) {
   const std::string why = call.why.empty() ? "" : ": " + call.why;

@@ -8,7 +8,8 @@ namespace moult {
 namespace {
 prometheus::MetricFamily by_state(const SupervisorDescription& pool) {
   std::map<std::string, unsigned> counted;
-  for (const WorkerState state : {WorkerState::booting, WorkerState::serving, WorkerState::retiring})
+  for (const WorkerState state :
+       {WorkerState::booting, WorkerState::spare, WorkerState::serving, WorkerState::retiring})
     counted[state_name(state)] = 0;
   for (const WorkerDescription& worker : pool.workers) ++counted[state_name(worker.state)];
   auto states = gauges("moult_workers", "Workers by state.");

@@ -84,6 +84,7 @@ Caller::InHand& Caller::take(const std::string& name, WallTime due) {
   if (!is_new) return taken;
   taken.due = due;
   taken.begun = this_moment();
+  taken.late = std::max(Duration(clocks_of(loop_).wall - due), Duration::zero());
   taken.budget = {now() + entry(name).timeout};
   taken.by_hand = call(name)->by_hand;
   return taken;
@@ -130,9 +131,14 @@ void Caller::end(const std::string& name, const ScheduleEvent& event, DeliveryEn
   InHand over = std::move(in_hand_.extract(name).mapped());
   if (over.claim) claims_->finish(*over.claim, moult::name(how.outcome));
   const bool was_ours = how.outcome != CallOutcome::claimed_elsewhere;
-  const EndedCall ended{
-      name,         over.due, how.outcome, how.status, was_ours ? this_moment() - over.begun : Duration{},
-      over.by_hand, how.why};
+  const EndedCall ended{.name = name,
+                        .due = over.due,
+                        .outcome = how.outcome,
+                        .status = how.status,
+                        .took = was_ours ? this_moment() - over.begun : Duration{},
+                        .by_hand = over.by_hand,
+                        .why = how.why,
+                        .late = over.late};
   last_.insert_or_assign(name, ended);
   tell(ended);
   schedule_.post(event);  // which may begin the next one
@@ -143,6 +149,7 @@ void Caller::end(const std::string& name, const ScheduleEvent& event, DeliveryEn
 
 void Caller::tell(const EndedCall& ended) {
   ++outcomes_[static_cast<std::size_t>(ended.outcome)];
+  if (ended.status.value_or(0) >= least_error_status) ++errors_;
   parts_.told(ended);
 }
 
@@ -189,7 +196,7 @@ void Caller::leave(Budget budget, std::function<void()> gone) {
 }
 
 ScheduleDescription Caller::describe() const {
-  ScheduleDescription all{.outcomes = outcomes_};
+  ScheduleDescription all{.outcomes = outcomes_, .errors = errors_};
   for (std::size_t i = 0; i < options_.policy.calls.size(); ++i) {
     const ScheduledCall& of = options_.policy.calls[i];
     const Call& is = schedule_.state().calls[i];

@@ -70,6 +70,7 @@ class Caller final : public WorkerObserver {
     WallTime due{};
     Budget budget{};
     MonotonicTime begun{};
+    Duration late{};
     bool by_hand = false;
     bool told_due = false;  // on_call_due was called for it
     std::optional<CallClaim> claim;
@@ -98,6 +99,7 @@ class Caller final : public WorkerObserver {
   std::map<std::string, InHand> in_hand_;
   std::map<std::string, EndedCall> last_;
   std::array<std::uint64_t, call_outcomes> outcomes_{};
+  std::uint64_t errors_ = 0;
   std::unique_ptr<CallClaims> claims_;
   BudgetTimer look_timer_;  // when a claim of another's is lost, if it is
   Machine<Schedule, ScheduleEvent, ScheduleAction, SchedulePolicy, Clocks> schedule_;

@@ -31,7 +31,9 @@ struct EndedCall {
   bool by_hand = false;
   std::string why = {};     // of one that was not answered, for people; empty: the outcome says all
   std::string holder = {};  // lost: who had claimed it
+  Duration late{};          // how long after `due` it could begin: the one before ran on, or the machine stood still
 };
+inline constexpr int least_error_status = 400;  // from here on an answer says that the call failed
 
 // One entry of the schedule, as it is now.
 struct ScheduledCallDescription {
@@ -48,5 +50,6 @@ struct ScheduledCallDescription {
 struct ScheduleDescription {
   std::vector<ScheduledCallDescription> calls;          // in the order of the file
   std::array<std::uint64_t, call_outcomes> outcomes{};  // how many ended how, since the start
+  std::uint64_t errors = 0;                             // of the answered: with least_error_status or above
 };
 }  // namespace moult

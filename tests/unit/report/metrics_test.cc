@@ -118,12 +118,23 @@ TEST(Metrics, CountSleepsAndWakesByOutcomeAndMeasureWakes) {
     EXPECT_THAT(text, HasSubstr(line));
 }
 
+TEST(Metrics, SayWhatKeepsAnAppAwakeWhileItIs) {
+  Moment now;
+  now.idle = {.state = IdleState::active, .blocked_by = BlockedBy::upgraded};
+  EXPECT_THAT(now.text(), HasSubstr("moult_idle_blocked{reason=\"upgraded\"} 1\n"
+                                    "moult_idle_blocked{reason=\"request\"} 0\n"));
+  EXPECT_THAT(now.text(), HasSubstr("moult_idle_blocked{reason=\"failed_stop\"} 0\n"));
+  now.idle.state = IdleState::asleep;
+  EXPECT_THAT(now.text(), HasSubstr("moult_idle_blocked{reason=\"upgraded\"} 0\n"));
+}
+
 TEST(Metrics, ShowScheduledCallsOnlyWhereSomethingIsScheduled) {
   Moment now;
   EXPECT_THAT(now.text(), Not(HasSubstr("moult_scheduled")));
   now.schedule.calls.push_back({"poll", "every 5m", "POST", "/poll", Scope::instance, 60s, CallState::waiting});
   now.schedule.calls[0].last =
-      EndedCall{.name = "poll", .outcome = CallOutcome::answered, .status = 200, .took = 310ms};
+      EndedCall{.name = "poll", .outcome = CallOutcome::answered, .status = 200, .took = 310ms, .late = 4s};
+  now.schedule.errors = 2;
   now.schedule.outcomes[static_cast<std::size_t>(CallOutcome::lost)] = 3;
   const std::string text = now.text();
   for (std::size_t i = 0; i < call_outcomes; ++i)  // each is there from the start
@@ -131,6 +142,10 @@ TEST(Metrics, ShowScheduledCallsOnlyWhereSomethingIsScheduled) {
                 HasSubstr("moult_scheduled_calls_total{outcome=\"" + std::string(name(static_cast<CallOutcome>(i)))));
   EXPECT_THAT(text, HasSubstr("moult_scheduled_calls_total{outcome=\"lost\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("moult_scheduled_call_last_duration_seconds{name=\"poll\"} 0.31\n"));
+  EXPECT_THAT(text, HasSubstr("moult_scheduled_call_last_delay_seconds{name=\"poll\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("\nmoult_scheduled_call_errors_total 2\n"));
+  now.schedule.calls[0].last->outcome = CallOutcome::claimed_elsewhere;
+  EXPECT_THAT(now.text(), Not(HasSubstr("{name=\"poll\"}")));
 }
 
 TEST(Metrics, ShowWhatIsOnItsWayOnlyWhereItIsWatched) {

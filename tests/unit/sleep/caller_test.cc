@@ -75,6 +75,30 @@ TEST_F(CallerTest, ACallThatFindsNobodyAsksForAWakeAndIsDueUntilItHasEnded) {
   EXPECT_GT(caller->next_call_due(), now() - 100ms);
 }
 
+TEST_F(CallerTest, ACallThatBeginsLateBecauseTheOneBeforeRanOnSaysByHowMuch) {
+  serves = false;
+  start({often("a")});
+  ASSERT_TRUE(loop.run_until([&] { return due == 1; }));
+  loop.run_for(2500ms);
+  serves = true;
+  caller->worker_serving({}, 0);
+  ASSERT_TRUE(ends(2));
+  EXPECT_GE(ended[1].late, 1s);
+  EXPECT_LT(ended[0].late, ended[1].late);
+}
+
+TEST_F(CallerTest, AnAnswerThatSaysThatTheCallFailedIsCountedAsAnError) {
+  start({rare("a")});
+  for (const std::string status : {"399", "400", "500"}) {
+    says = "HTTP/1.1 " + status + " X\r\nContent-Length: 0\r\n\r\n";
+    const std::size_t before = ended.size();
+    ASSERT_TRUE(caller->run("a", [](const EndedCall&) {}));
+    ASSERT_TRUE(ends(before + 1));
+  }
+  EXPECT_EQ(caller->describe().errors, 2u);
+  EXPECT_EQ(caller->describe().outcomes[static_cast<std::size_t>(CallOutcome::answered)], 3u);
+}
+
 TEST_F(CallerTest, OneThatIsGivenUpWaitsNoLonger) {
   serves = false;
   start({rare("a", 200ms)});
