@@ -85,6 +85,46 @@ TEST(StatusTable, SaysOfAnAppThatMaySleepWhatItDoesAndWhy) {
               HasSubstr("\nwakes for caller, since 1s\n"));
 }
 
+TEST(StatusTable, SaysOfASleepingAppWhatIsKeptWarm) {
+  json status = two_workers();
+  status["idle"] = {{"state", "asleep"}, {"since_seconds", 65}, {"warm", true}, {"warm_for_seconds", 14'000}};
+  EXPECT_THAT(status_table(status, 0), HasSubstr("the next caller wakes the app, which is kept warm for 3h53m\n"));
+  status["idle"]["warm"] = false;
+  EXPECT_THAT(status_table(status, 0), HasSubstr(", and waits while it is loaded: nothing is kept warm\n"));
+}
+
+TEST(StatusTable, SaysWhatIsOnItsWayToClientsAndHowThoseEndedThatWere) {
+  json status = two_workers();
+  status["linger"] = {{"watched", 0}, {"stalled", 0}, {"fail_closed", 0}, {"begun", 0}, {"trouble", nullptr}};
+  EXPECT_THAT(status_table(status, 0), Not(HasSubstr("on its way")));
+  status["linger"] = {{"watched", 2},
+                      {"stalled", 1},
+                      {"fail_closed", 1},
+                      {"begun", 245},
+                      {"outcomes", {{"delivered", 240}, {"reset", 3}, {"aborted", 0}}}};
+  EXPECT_THAT(
+      status_table(status, 0),
+      HasSubstr("\non its way to clients: 2 connections are watched, 1 of them stalled; ended: 240 delivered, 3 "
+                "reset\n1 of them can be neither delivered nor cut off"));
+  status["linger"]["trouble"] = "sock_diag: not permitted";
+  EXPECT_THAT(status_table(status, 0), HasSubstr("so the app does not sleep: sock_diag: not permitted\n"));
+}
+
+TEST(StatusTable, HasTheScheduleBelowWhereThereIsOne) {
+  json status = two_workers();
+  EXPECT_THAT(status_table(status, 0), Not(HasSubstr("scheduled")));
+  status["schedule"] = {{{"name", "poll"},
+                         {"when", "every 5m"},
+                         {"state", "waiting"},
+                         {"next_at", "2026-01-01T22:05:00.000Z"},
+                         {"last_outcome", "answered"},
+                         {"last_status", 204},
+                         {"holds_awake_words", "yes: it is due oftener than --idle"}}};
+  const std::string table = status_table(status, 0);
+  EXPECT_THAT(table, HasSubstr("poll  2026-01-01T22:05:00.000Z  204"));
+  EXPECT_THAT(table, HasSubstr("holds the app awake?\n  poll: yes: it is due oftener than --idle\n"));
+}
+
 TEST(StatusTable, LetsNoAppSteerTheTerminal) {
   json status = two_workers();
   status["boot_error"] = "\x1b[2Jgone\r";
