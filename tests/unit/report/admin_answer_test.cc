@@ -1,6 +1,8 @@
 #include "master/report/admin_answer.h"
 
 #include <gmock/gmock.h>
+
+#include "master/report/linger_report.h"
 namespace moult {
 namespace {
 using ::testing::HasSubstr;
@@ -117,6 +119,17 @@ TEST(AdminAnswer, ThePageAllowsItsOwnScriptAndStyleAlone) {
 TEST(AdminAnswer, ThePageHasWordsForEachReasonToWait) {
   for (int why = 0; why <= static_cast<int>(HoldReason::store_unreachable); ++why)
     EXPECT_THAT(get("/", nullptr).body, HasSubstr(std::string(name(static_cast<HoldReason>(why))) + ": \""));
+}
+
+TEST(AdminAnswer, ThePageHasWordsForEachReasonToStayAwakeAndEachOutcome) {
+  const std::string page = get("/", nullptr).body;
+  for (int why = 0; why <= static_cast<int>(BlockedBy::failed_stop); ++why)
+    EXPECT_THAT(page, HasSubstr(std::string(name_of(static_cast<BlockedBy>(why))) + ": \""));
+  for (const Waker waker : {Waker::caller, Waker::call, Waker::app_due, Waker::operator_wish})
+    EXPECT_THAT(page, HasSubstr(std::string(name_of(waker)) + ": \""));
+  for (std::size_t i = 1; i < call_outcomes; ++i)  // but the first, answered
+    EXPECT_THAT(page, HasSubstr(std::string(name(static_cast<CallOutcome>(i))) + ": \""));
+  for (const auto& [outcome, count] : linger_outcomes({})) EXPECT_THAT(page, HasSubstr(std::string(outcome) + ": \""));
 }
 
 TEST(AdminAnswer, EventsHaveNoEndAndNoLength) {
