@@ -16,7 +16,7 @@ from recycling import LIMIT, OVER_LIMIT, Run
 from sleeping import ask_once, put_to_sleep
 from test_admin_safety import view
 from test_delivery import SMALL, early
-from test_fleet import EAGER, store  # noqa: F401
+from test_fleet import EAGER
 from test_wake import serve_failing, shelf  # noqa: F401
 
 LOOKS = [("desktop", DESKTOP, "light"), ("desktop-dark", DESKTOP, "dark"), ("phone", PHONE, "light"),
