@@ -39,7 +39,8 @@ class FallbackGate::Core {
     count(in_spite_of);
     return Granted{0, false, {}};
   }
-  void count(const GateAnswer& answer) {
+  void count(const GateAnswer& answer, Duration waited) {
+    counted_.answer_times.add(waited);
     if (const auto* refused = std::get_if<Refused>(&answer)) count(refused->why);
     else if (std::get<Granted>(answer).gated) ++counted_.granted;
   }
@@ -52,6 +53,7 @@ class FallbackGate::Core {
     shown.refusals = counted_.refusals;
     shown.granted = counted_.granted;
     shown.ungated = counted_.ungated;
+    shown.answer_times = counted_.answer_times;
     if (!shown.trouble.empty()) shown.tokens = ledger_.look().tokens;
     return shown;
   }
@@ -106,8 +108,9 @@ class FallbackGate::FallbackGrant final : public Grant {
     answer(core_->go_ungated(ladder_.urgency, in_spite_of));
   }
   void answer(GateAnswer said) {
-    if (auto* granted = std::get_if<Granted>(&said)) granted->waited = core_->now() - asked_at_;
-    core_->count(said);
+    const Duration waited = core_->now() - asked_at_;
+    if (auto* granted = std::get_if<Granted>(&said)) granted->waited = waited;
+    core_->count(said, waited);
     const auto answered = std::exchange(answered_, nullptr);
     answered(said);  // may destroy this
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "lease/answer_times.h"
 #include "lease/fleet_policy.h"
 #include "lease/gate.h"
 namespace moult {
@@ -19,6 +20,7 @@ struct GateDescription {
   std::array<std::uint64_t, 5> refusals{};  // indexed by Refusal; the one that an ungated one passed over, too
   std::uint64_t granted = 0;                // by a ledger
   std::uint64_t ungated = 0;                // went ahead without one
+  AnswerTimes answer_times = {};            // from the question to its answer, whatever that was
   std::uint64_t owed = 0;                   // of the ungated: not yet debited in the store
   std::uint64_t leases_lost = 0;            // that were held, and had ended when they were to be renewed
   std::string fleet = {}, store = {};       // --fleet-name, and where, without secrets; empty: local

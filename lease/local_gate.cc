@@ -31,6 +31,7 @@ class LocalGate::Book {
     ++ungated_;
     return Granted{0, false, {}};
   }
+  void took(Duration time) { answer_times_.add(time); }
   void hear() {
     const Capacity capacity = capacity_();
     ledger_.apply(Heartbeat{ledger_.instance(), capacity.wanted, capacity.healthy, StoreTime::max()});
@@ -51,7 +52,8 @@ class LocalGate::Book {
             .tokens_per_hour = seen.tokens_per_hour,
             .refusals = refusals_,
             .granted = granted_,
-            .ungated = ungated_};
+            .ungated = ungated_,
+            .answer_times = answer_times_};
   }
   FleetView look() const { return ledger_.look(); }
 
@@ -61,6 +63,7 @@ class LocalGate::Book {
   std::function<Capacity()> capacity_;
   std::array<std::uint64_t, 5> refusals_{};
   std::uint64_t granted_ = 0, ungated_ = 0;
+  AnswerTimes answer_times_;
 };
 
 // Asks in the loop's next turn; then, if a permit was granted, its timer renews it until this is destroyed.
@@ -85,8 +88,10 @@ class LocalGate::LocalGrant final : public Grant {
   void ask() {
     if (book_->closed()) return;
     GateAnswer answer = book_->ask(operation_, urgency_, budget_);
+    const Duration waited = monotonic_now(book_->loop()) - asked_at_;
+    book_->took(waited);
     if (auto* granted = std::get_if<Granted>(&answer)) {
-      granted->waited = monotonic_now(book_->loop()) - asked_at_;
+      granted->waited = waited;
       if (granted->gated) hold(granted->fencing_token);
     }
     const auto answered = std::exchange(answered_, nullptr);

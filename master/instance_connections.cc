@@ -1,17 +1,18 @@
-// How many connections are kept between two workers, and for how long, from the command line: part of
-// instance_options.h.
+#include "master/instance_connections.h"
+
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
-#include "master/connections/parking.h"
 #include "master/instance_options.h"
-namespace moult::options {
+#include "master/launch/open_files.h"
+namespace moult {
+namespace options {
 namespace {
 using namespace std::chrono_literals;
 
-constexpr Duration patience = 30s;  // DESIGN §11, --wake-timeout
 // With --keep-alive 0 only clients that have not spoken yet are idle; they are kept as long as by default.
 constexpr Duration keep_alive_of_the_silent = 75s;
 
@@ -34,7 +35,7 @@ std::size_t room_for_parking() {
 }  // namespace
 
 ParkingPolicy parking(const Config& config) {
-  ParkingPolicy policy{.keep_alive = config.server.keep_alive, .patience = patience};
+  ParkingPolicy policy{.keep_alive = config.server.keep_alive, .patience = config.sleep.wake_timeout};
   if (policy.keep_alive == Duration::zero()) policy.keep_alive = keep_alive_of_the_silent;
   const bool adopts =
       config.app.kind != AppKind::command;  // what a command does with its connections is its own affair
@@ -43,6 +44,19 @@ ParkingPolicy parking(const Config& config) {
   return policy;
 }
 
+// Where it is not sure that workers take connections, a bare connect wakes the app, until one has said so: else its
+// client could wait for a worker that never takes it.
+WhileAsleep while_asleep(const Config& config) {
+  const auto& kind = config.server.worker_class;
+  const bool is_known = kind == "auto" || kind == "uvicorn" || kind == "gthread";
+  return {.ignored_paths = config.connections.idle_ignore,
+          .workers_adopt = config.app.kind == AppKind::python && is_known && !config.server.certfile};
+}
+
+std::size_t descriptors_of_a_wake(const Config& config) { return config.workers.count * descriptors_of_a_worker; }
+
+DeliveryPolicy delivery(const Config& config) { return {config.connections.linger_timeout}; }
+
 std::vector<std::string> parking_cut(const Config& config) {
   const auto& wanted = config.connections.parking_max;
   const std::size_t most = parking(config).most;
@@ -50,4 +64,50 @@ std::vector<std::string> parking_cut(const Config& config) {
   return {"--parking-max " + std::to_string(*wanted) + " is cut to " + std::to_string(most) +
           ": the limit of open files is " + std::to_string(open_files()) + ". Raise it (ulimit -n, LimitNOFILE=)"};
 }
-}  // namespace moult::options
+}  // namespace options
+
+InstanceConnections::InstanceConnections(const Config& config, const Others& others)
+    : others_(others),
+      keeper_(
+          others.loop.get(), options::parking(config), [this](WorkerId id) { return others_.supervisor.link(id); },
+          [] { return room_for_a_parked_connection(); }, options::while_asleep(config)),
+      delivery_(others.loop.get(), tcp_doors(others.doors.listeners.descriptors()), options::delivery(config),
+                {.link = [this](WorkerId id) { return others_.supervisor.link(id); },
+                 .room = [] { return room_for_a_parked_connection(); },
+                 .parked = [this](std::uint64_t inode) { return keeper_.descriptor(inode); },
+                 .observer = &others.reporting.delivery_observer()}),
+      delivery_at_stop_(others.loop.get(), delivery_, others.reporting.delivery_observer()),
+      sleeping_doors_(
+          others.loop.get(), keeper_, [this] { return others_.doors.listeners.descriptors(); },
+          [needed = options::descriptors_of_a_wake(config)] { return room_for_a_launch(needed); }),
+      sidecar_door_(others.loop.get(), others.doors.sidecar_fd()),
+      backlog_(others.loop.get(), keeper_) {
+  others.supervisor.observe(keeper_);
+  others.supervisor.on_connections(events());
+  others.reporting.say(options::parking_cut(config));
+}
+
+ConnectionEvents InstanceConnections::events() {
+  ConnectionEvents all = keeper_.events();
+  all.closing = [this](WorkerId from, std::uint64_t as, UniqueFd fd) { delivery_.close(from, as, std::move(fd)); };
+  return all;
+}
+
+void InstanceConnections::close_doors() {
+  others_.doors.shut();
+  backlog_.hand_over(others_.doors.listeners.descriptors(), [this] {
+    close_all_doors();
+    others_.supervisor.listeners_closed();
+  });
+}
+
+void InstanceConnections::close_all_doors() {
+  sidecar_door_.close();
+  others_.doors.close();
+}
+
+void InstanceConnections::finish(std::function<void()> gone) {
+  close_all_doors();  // nobody will serve who comes while we take our leave
+  keeper_.finish([this, gone = std::move(gone)]() mutable { delivery_at_stop_.wait(std::move(gone)); });
+}
+}  // namespace moult

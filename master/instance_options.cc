@@ -44,6 +44,14 @@ ChildSettings child(const Config& config, std::optional<rlim_t> open_files_befor
           }};
 }
 
+HookOptions hook(const char* flag, const std::optional<std::string>& command, const Config& config,
+                 std::optional<rlim_t> open_files_before, Reporting& reporting) {
+  return {.flag = flag,
+          .command = command,
+          .child = child(config, open_files_before, reporting),
+          .trouble = [&reporting](const std::string& line) { reporting.log().warning(line); }};
+}
+
 std::vector<InheritedListener> inherited(const Doors& doors) {
   std::vector<InheritedListener> all;
   for (const ListenerDescription& each : doors.listeners.describe())
@@ -77,13 +85,16 @@ ForkServerSettings settings_without_listeners(const Config& config) {
           .forwarded_allow_ips = config.server.forwarded_allow_ips,
           .root_path = config.server.root_path,
           .certfile = config.server.certfile,
-          .keyfile = config.server.keyfile};
+          .keyfile = config.server.keyfile,
+          .idle_ignore = config.connections.idle_ignore,
+          .spares = config.workers.spares > 0 || config.sleep.warmth == Warmth::spare};
 }
 
 ForkServerSettings settings(const Config& config, const Doors& doors) {
   ForkServerSettings all = settings_without_listeners(config);
   all.listeners = inherited(doors);
   all.internal_fd = doors.internal.fd();
+  if (doors.sidecar) all.sidecar_fd = doors.sidecar->fd();
   return all;
 }
 
@@ -111,7 +122,9 @@ ReportOptions report(const Config& config, const std::string& version, const Ser
 std::string private_folder(const Config& config) { return std::filesystem::path(config.control.path).parent_path(); }
 
 ListenerOptions listeners(const Config& config) {
-  ListenerOptions options{.binds = config.listen.bind, .socket = {.backlog = static_cast<int>(config.listen.backlog)}};
+  ListenerOptions options{.binds = config.listen.bind,
+                          .sidecar = config.listen.sidecar,
+                          .socket = {.backlog = static_cast<int>(config.listen.backlog)}};
   if (const auto& run_as = config.process.run_as) {
     options.socket.unix_owner = run_as->uid;
     options.socket.unix_group = run_as->gid;
@@ -135,7 +148,9 @@ LaunchOptions launch(const Config& config, const Doors& doors, const InstalledPa
                                    reporting.log().info("the app is loaded, served by " + server);
                                  },
                              .warn = [&reporting](const std::string& line) { reporting.log().warning(line); },
-                             .if_silent = config.app.kind == AppKind::python ? "is it a Python 3 interpreter?" : ""};
+                             .if_silent = config.app.kind == AppKind::python
+                                              ? "is it a Python 3 interpreter? If it said why, that stands above"
+                                              : ""};
   if (config.app.kind == AppKind::native) options.program = {installed.native_fork_server};
   else options.program = {config.app.python, installed.python_package};
   return options;
@@ -164,10 +179,15 @@ SupervisorPolicy supervisor(const Config& config) {
 }
 
 HookOptions alarm_hook(const Config& config, std::optional<rlim_t> open_files_before, Reporting& reporting) {
-  return {.flag = "--on-alarm",
-          .command = config.recycling.on_alarm,
-          .child = child(config, open_files_before, reporting),
-          .trouble = [&reporting](const std::string& line) { reporting.log().warning(line); }};
+  return hook("--on-alarm", config.recycling.on_alarm, config, open_files_before, reporting);
+}
+
+HookOptions sleep_hook(const Config& config, std::optional<rlim_t> open_files_before, Reporting& reporting) {
+  return hook("--on-sleep", config.sleep.on_sleep, config, open_files_before, reporting);
+}
+
+HookOptions wake_hook(const Config& config, std::optional<rlim_t> open_files_before, Reporting& reporting) {
+  return hook("--on-wake", config.sleep.on_wake, config, open_files_before, reporting);
 }
 
 HealthPolicy health(const Config& config) {

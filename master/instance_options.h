@@ -15,8 +15,10 @@
 #include "master/report/fleet_json.h"
 #include "master/report/reporting.h"
 namespace moult {
+struct DeliveryPolicy;
 struct ParkingPolicy;
-}
+struct WhileAsleep;
+}  // namespace moult
 namespace moult::options {
 ReportOptions report(const Config&, const std::string& version, const ServiceManagerSettings&);
 std::string private_folder(const Config&);  // that of the control socket
@@ -26,6 +28,9 @@ LaunchOptions launch(const Config&, const Doors&, const InstalledParts&, std::op
 SupervisorPolicy supervisor(const Config&);
 ParkingPolicy parking(const Config&);                 // after raise_open_files()
 std::vector<std::string> parking_cut(const Config&);  // the same: a line, if --parking-max cannot be had
+WhileAsleep while_asleep(const Config&);
+std::size_t descriptors_of_a_wake(const Config&);  // beside those of one launch: of all workers that it brings
+DeliveryPolicy delivery(const Config&);
 MemoryWatchOptions recycling(const Config&);
 FleetPolicy fleet(const Config&);
 // Reads the password's and the authority's file. What becomes of the store is said in the log.
@@ -41,6 +46,9 @@ Result<void> checked(const Config&);
 Result<void> server_takes_its_settings(const Config&);
 std::vector<std::string> saturation(const Config&);  // what the settings permit at most, a line each
 HookOptions alarm_hook(const Config&, std::optional<rlim_t> open_files_before, Reporting&);
+IdlePolicy idle(const Config&);
+HookOptions sleep_hook(const Config&, std::optional<rlim_t> open_files_before, Reporting&);
+HookOptions wake_hook(const Config&, std::optional<rlim_t> open_files_before, Reporting&);
 HealthPolicy health(const Config&);
 ControlServerOptions control(const Config&, const std::string& version);
 }  // namespace moult::options

@@ -24,9 +24,10 @@ namespace {
 constexpr int cannot_run = 1, bad_usage = 2;
 
 // Commands of DESIGN that have their name already, so that who types one is told so.
-const std::vector<std::string_view> later_commands = {"sleep", "wake", "schedule", "simulate", "gunicorn", "upgrade"};
-const std::vector<std::string_view> commands = {"run",    "status",  "events", "fleet",     "scale",   "stop",
-                                                "reload", "recycle", "doctor", "correlate", "version", "help"};
+const std::vector<std::string_view> later_commands = {"simulate", "gunicorn", "upgrade"};
+const std::vector<std::string_view> commands = {"run",  "status", "events",    "fleet",    "scale",
+                                                "stop", "reload", "recycle",   "schedule", "sleep",
+                                                "wake", "doctor", "correlate", "version",  "help"};
 
 int fail(int status, const std::string& why) {
   std::cerr << "moult: " + why + "\n";

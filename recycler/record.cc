@@ -52,9 +52,15 @@ WorkerRecord observe(WorkerRecord record, const WorkerReading& reading, const Re
   const bool over = record.rss_bytes >= record.limit_bytes;
   record.readings_over = next_readings_over(record.readings_over, over, reading.precise);
   record.over_limit_since = since(record.over_limit_since, over, now);
-  record.over_hard_since = since(record.over_hard_since, record.rss_bytes >= record.hard_limit_bytes, now);
+  const bool over_hard = record.rss_bytes >= record.hard_limit_bytes;
+  if (!over_hard) record.over_hard_before = over_hard_so_far(record, now);
+  record.over_hard_since = since(record.over_hard_since, over_hard, now);
   record.due_since = since(record.due_since, routine_cause(record, policy, now).has_value(), now);
   return record;
+}
+
+Duration over_hard_so_far(const WorkerRecord& record, MonotonicTime now) {
+  return record.over_hard_before + (record.over_hard_since == never ? Duration{} : now - record.over_hard_since);
 }
 
 std::optional<Cause> routine_cause(const WorkerRecord& record, const RecyclePolicy& policy, MonotonicTime now) {

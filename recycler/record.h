@@ -29,12 +29,15 @@ struct WorkerRecord {
   unsigned readings_over = 0;          // over limit_bytes; beyond the first only precise ones count
   MonotonicTime read_at{};
   MonotonicTime over_limit_since = never, over_hard_since = never;
+  Duration over_hard_before{};      // of times that are over
   MonotonicTime due_since = never;  // since when it is to go for any routine cause
 };
 
 WorkerRecord make_record(WorkerId, std::uint64_t rss_at_ready_bytes, const LimitRange&, const RecyclePolicy&, Random&,
                          MonotonicTime now);
 WorkerRecord observe(WorkerRecord, const WorkerReading&, const RecyclePolicy&, MonotonicTime now);
+// How long it has been over its hard limit in all its life, by the readings.
+Duration over_hard_so_far(const WorkerRecord&, MonotonicTime now);
 // The routine cause for which it is to go, by what is recorded; none: none yet. Where several hold, the memory is what
 // matters, then what a person said.
 std::optional<Cause> routine_cause(const WorkerRecord&, const RecyclePolicy&, MonotonicTime now);

@@ -11,9 +11,9 @@
 //         LOAD_FAILED=1 ERROR=<traceback>                 then the fork server exits
 //         FORKED=<worker id> PID=<n>                      it exists, and is not the master's child yet
 //         FORK_FAILED=<worker id> STAGE=<call> ERRNO=<n>  this worker never came to be
-//   down  FORK=<worker id> SLOT=<n>                       with 2 fds: the worker's end of its channel, its scoreboard;
-//                                                         or 4: also its stdout and its stderr
-//         EXITED=<pid> SLOT=<n>                           a worker that it forked is gone (for gunicorn's child_exit)
+//   down  FORK=<worker id> [SLOT=<n>]                     with 2 fds: the worker's end of its channel, its scoreboard;
+//                                                         or 4: also its stdout and its stderr. No slot: a spare
+//         EXITED=<pid> [SLOT=<n>]                         a worker that it forked is gone (for gunicorn's child_exit)
 //   EOF   either way: the other is gone. A fork server exits at once; its workers live on. Python's, when it is the
 //         master that died, first kills the process groups of its workers: what they started goes with them.
 //

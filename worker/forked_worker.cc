@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <ctime>
 namespace moult {
 namespace {
@@ -29,6 +30,25 @@ const char* text_of(const std::map<std::string, std::string, std::less<>>& texts
 ForkedWorker::ForkedWorker(Channel channel, ScoreboardMemory scoreboard, WorkerSettings settings, unsigned slot)
     : channel_(std::move(channel)), scoreboard_(std::move(scoreboard)), settings_(std::move(settings)), slot_(slot) {}
 
+bool ForkedWorker::park() {
+  say({{"PARKED", "1"}});
+  while (!gone_) {
+    Receipt receipt = channel_.receive();
+    if (std::holds_alternative<NothingNow>(receipt)) {
+      pollfd waiting{channel_.fd(), channel_events(), 0};
+      ::poll(&waiting, 1, -1);
+      outbox_.flush();
+      continue;
+    }
+    const auto* received = std::get_if<Received>(&receipt);
+    if (!received || !received->message || received->message->has("RETIRE")) return false;
+    if (!received->message->has("GO")) continue;
+    slot_ = received->message->find_number<unsigned>("SLOT").value_or(0);
+    return true;
+  }
+  return false;
+}
+
 WorkerListener ForkedWorker::listener(std::size_t index) const {
   if (index >= settings_.listeners.size()) return {-1, "", ""};
   const auto& listener = settings_.listeners[index];
@@ -37,6 +57,12 @@ WorkerListener ForkedWorker::listener(std::size_t index) const {
 
 const char* ForkedWorker::server_option(const char* name) const { return text_of(settings_.server_options, name); }
 const char* ForkedWorker::setting(const char* name) const { return text_of(settings_.settings, name); }
+
+bool ForkedWorker::is_ignored(const char* method, const char* target) const {
+  const std::string_view verb(method), asked(target);
+  if (verb != "GET" && verb != "HEAD") return false;
+  return std::ranges::find(settings_.idle_ignore, asked.substr(0, asked.find('?'))) != settings_.idle_ignore.end();
+}
 
 bool ForkedWorker::ready(WorkerDrain drain) { return say({{"READY", "1"}, {"DRAIN", drain_name(drain)}}); }
 bool ForkedWorker::stopping() { return say({{"STOPPING", "1"}}); }

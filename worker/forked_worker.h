@@ -22,19 +22,22 @@ struct WorkerSettings {
     std::string address, family;
   };
   std::vector<Listener> listeners;
-  int internal_fd = -1;
+  int internal_fd = -1, sidecar_fd = -1;
   std::map<std::string, std::string, std::less<>> server_options;
   std::map<std::string, std::string, std::less<>> settings;  // the scalar ones, as text; null ones are absent
+  std::vector<std::string> idle_ignore;
 };
 
 class ForkedWorker final : public WorkerContext {
  public:
-  ForkedWorker(Channel, ScoreboardMemory, WorkerSettings, unsigned slot);
+  ForkedWorker(Channel, ScoreboardMemory, WorkerSettings, unsigned slot);  // no_slot: a spare
   ForkedWorker(const ForkedWorker&) = delete;
   ForkedWorker& operator=(const ForkedWorker&) = delete;
   ~ForkedWorker() = default;
 
   Channel& channel() { return channel_; }  // for last words, past what waits to be sent
+  // Of a spare that has started: blocks until it has a slot. False: nobody wants it any more.
+  bool park();
 
   int api_version() const override { return worker_api_version; }
   unsigned slot() const override { return slot_; }
@@ -62,6 +65,8 @@ class ForkedWorker final : public WorkerContext {
   std::uint64_t hand_over(int fd) override;
   void take_connections(bool wanted) override { takes_connections_ = wanted && !retiring_; }
   std::size_t unsettled() const override { return gone_ ? 0 : outbox_.size() + custody_.size(); }
+  bool is_ignored(const char* method, const char* target) const override;
+  int sidecar_fd() const override { return settings_.sidecar_fd; }
 
  private:
   struct Adoption {

@@ -1,9 +1,13 @@
 #pragma once
 // The worker's side of moult, for an app that is a shared object: moult loads it once (`--app native:./libapp.so`) and
-// forks each worker from that process. The app defines two functions:
+// forks each worker from that process. The app defines these functions:
 //
 //   extern "C" int moult_preload(void);                       optional; once, before any fork: load what all workers
 //                                                             share. Not zero: the load failed. Start no threads.
+//   extern "C" int moult_worker_start(moult::WorkerContext&); optional; in each worker, before the next: all of its
+//                                                             start-up that needs no listener and no slot. A spare
+//                                                             (`--spares`) waits after it. Not zero: the exit status
+//                                                             of a boot that failed.
 //   extern "C" int moult_worker_main(moult::WorkerContext&);  in each worker; what it returns is the exit status.
 //
 // The context is made by moult and outlives moult_worker_main. There is nothing to link with: it is an interface, whose
@@ -13,7 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 namespace moult {
-inline constexpr int worker_api_version = 1;
+inline constexpr int worker_api_version = 3;
+inline constexpr unsigned no_slot = ~0u;
 
 // How a worker treats its idle connections when it retires.
 enum class WorkerDrain {
@@ -50,13 +55,18 @@ struct WorkerMessage {
 
 class WorkerContext {
  public:
-  enum class Caller { visitor, schedule };  // a request that came through the internal door is a scheduled call
+  enum class Caller {
+    visitor,
+    schedule,  // it came through the internal door: a scheduled call
+    ignored,   // a health check, is_ignored(): no activity, and it keeps no app awake. Since version 2
+    sidecar    // it came through the sidecar's door: not counted at all. Since version 3
+  };
   using Request = std::uint64_t;
 
   virtual int api_version() const = 0;  // of the moult that runs; an app for a newer header looks here first
 
   // What the worker was given. Strings live as long as the context.
-  virtual unsigned slot() const = 0;
+  virtual unsigned slot() const = 0;  // in moult_worker_start of a spare: no_slot
   virtual std::size_t listener_count() const = 0;
   virtual WorkerListener listener(std::size_t index) const = 0;
   virtual int internal_fd() const = 0;                            // the internal door, a listening socket; -1: none
@@ -74,7 +84,9 @@ class WorkerContext {
   virtual bool ready(WorkerDrain) = 0;  // start-up is done and the listeners are in the loop: the worker serves
   virtual bool stopping() = 0;          // it accepts no new connection any more
   virtual bool status(const char* one_line) = 0;
-  virtual bool next_due(std::int64_t unix_seconds) = 0;  // when its own schedule next needs it awake
+  // When its own schedule next needs the app awake: say it on `retire`. If the app goes to sleep, it is awake again by
+  // then. The last word counts; see worker-contract.md for what is refused.
+  virtual bool next_due(std::int64_t unix_seconds) = 0;
 
   // In every turn of the loop, and at least every quarter of the setting timeout_seconds, also when nothing happens: a
   // worker that is silent for that long is taken for hung and killed. Also sends what was kept.
@@ -95,6 +107,15 @@ class WorkerContext {
   virtual void take_connections(bool wanted) = 0;
   // What the master has not taken yet, messages and connections. Exit when it is zero, or at the deadline.
   virtual std::size_t unsettled() const = 0;
+
+  // Whether a visitor's request is a health check (--idle-ignore). `target`: as it was asked for, undecoded; what
+  // follows a question mark is of no account. Since version 2.
+  virtual bool is_ignored(const char* method, const char* target) const = 0;
+
+  // The sidecar's door (--sidecar-bind), a listening socket; -1: none. Serve its connections as a visitor's, but: their
+  // requests are Caller::sidecar, connections() leaves them out, and on `retire` they are closed, never handed over; a
+  // request that is in flight then has a second. Since version 3.
+  virtual int sidecar_fd() const = 0;
 
  protected:
   ~WorkerContext() = default;  // never deleted by the app

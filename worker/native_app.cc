@@ -35,7 +35,12 @@ Result<NativeApp> NativeApp::load(const std::string& path) {
     if (!status) return Error{"cannot load the app: " + status.error().message};
     if (*status != 0) return Error{"cannot load the app: moult_preload() returned " + std::to_string(*status)};
   }
-  return NativeApp(main);
+  return NativeApp(symbol<Main>(object, "moult_worker_start"), main);
+}
+
+Result<int> NativeApp::start(WorkerContext& context) const {
+  if (start_ == nullptr) return 0;
+  return guarded("moult_worker_start()", [&] { return start_(context); });
 }
 
 Result<int> NativeApp::run(WorkerContext& context) const {

@@ -11,12 +11,14 @@ class NativeApp {
   // Loads it with all its symbols resolved, and calls its moult_preload(), if it has one. The error is the loader's own
   // sentence, or what the app threw.
   static Result<NativeApp> load(const std::string& path);
+  // moult_worker_start(), if it has one: as the next.
+  Result<int> start(WorkerContext&) const;
   // moult_worker_main(): its exit status, or what it threw.
   Result<int> run(WorkerContext&) const;
 
  private:
   using Main = int (*)(WorkerContext&);
-  explicit NativeApp(Main main) : main_(main) {}
-  Main main_;
+  NativeApp(Main starts, Main runs) : start_(starts), main_(runs) {}
+  Main start_, main_;  // the first may be null
 };
 }  // namespace moult

@@ -64,6 +64,21 @@ int last_words(Channel& channel, const Error& cause) {
   return 1;
 }
 
+// While it is parked an app hears of no signal: the master's end it at once, and a log needs no new file.
+bool park(ForkedWorker& worker) {
+  constexpr int ends[] = {SIGTERM, SIGINT, SIGQUIT};
+  struct sigaction leave {
+  }, ignore{}, before[NSIG]{};
+  leave.sa_handler = [](int) { ::_exit(0); };
+  ignore.sa_handler = SIG_IGN;
+  for (const int number : ends) ::sigaction(number, &leave, &before[number]);
+  ::sigaction(SIGUSR1, &ignore, &before[SIGUSR1]);
+  const bool goes = worker.park();
+  for (const int number : ends) ::sigaction(number, &before[number], nullptr);
+  ::sigaction(SIGUSR1, &before[SIGUSR1], nullptr);
+  return goes;
+}
+
 // What a worker is from HELLO to its exit status.
 int worker_life(Channel channel, UniqueFd scoreboard_fd, const NativeSettings& settings,
                 const std::optional<NativeApp>& preloaded, unsigned slot) {
@@ -73,6 +88,10 @@ int worker_life(Channel channel, UniqueFd scoreboard_fd, const NativeSettings& s
   if (!app) return last_words(channel, app.error());
   // Never destroyed: the app's own exit handlers may still use it.
   static auto* const worker = new ForkedWorker(std::move(channel), *std::move(scoreboard), settings.worker, slot);
+  const auto started = app->start(*worker);
+  if (!started) return last_words(worker->channel(), started.error());
+  if (*started != 0) return *started;
+  if (slot == no_slot && !park(*worker)) return 0;
   const auto status = app->run(*worker);
   return status ? *status : last_words(worker->channel(), status.error());
 }
@@ -134,7 +153,7 @@ class ForkServer {
                             .stdout_fd = fds.size() == 4 ? fds[2].get() : -1,
                             .stderr_fd = fds.size() == 4 ? fds[3].get() : -1,
                             .fork_server_channel_fd = channel_.fd()};
-    const unsigned slot = received.message->find_number<unsigned>("SLOT").value_or(0);
+    const unsigned slot = received.message->find_number<unsigned>("SLOT").value_or(no_slot);
     const auto born = [&](pid_t pid) {
       say(channel_, Message{}.add("FORKED", worker).add("PID", static_cast<std::uint64_t>(pid)));
     };

@@ -34,8 +34,11 @@ WorkerSettings worker_settings(const json& object) {
                                   listener.at("family").get<std::string>()});
   if (object.contains("internal_fd") && !object["internal_fd"].is_null())
     settings.internal_fd = object["internal_fd"].get<int>();
+  if (object.contains("sidecar_fd") && !object["sidecar_fd"].is_null())
+    settings.sidecar_fd = object["sidecar_fd"].get<int>();
   const json options = object.value("server_options", json::object());
   for (const auto& [name, value] : options.items()) settings.server_options[name] = as_text(value);
+  settings.idle_ignore = object.value("idle_ignore", std::vector<std::string>());
   for (const auto& [name, value] : object.items())
     if (value.is_primitive() && !value.is_null()) settings.settings[name] = as_text(value);
   return settings;

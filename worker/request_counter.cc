@@ -5,8 +5,10 @@ using Caller = WorkerContext::Caller;
 }
 
 WorkerContext::Request RequestCounter::started(Caller caller, std::uint64_t now_ns) {
+  if (caller == Caller::sidecar) return ++last_;  // and nobody knows of it any more
   const bool visitor = caller == Caller::visitor;
   (visitor ? plain_ : exempt_).emplace_hint((visitor ? plain_ : exempt_).end(), ++last_, InFlight{caller, now_ns});
+  if (caller == Caller::ignored) return last_;
   add_one(visitor ? ScoreboardField::requests_started : ScoreboardField::calls_started);
   if (visitor) scoreboard_.write(ScoreboardField::last_visitor_activity_ns, now_ns);
   if (visitor && plain_.size() == 1) show_oldest();
@@ -22,10 +24,11 @@ void RequestCounter::finished(WorkerContext::Request request, int http_status, s
   auto ended = plain_.extract(request);
   if (ended.empty()) ended = exempt_.extract(request);
   if (ended.empty()) return;
-  const bool visitor = ended.mapped().caller == Caller::visitor;
-  if (visitor) scoreboard_.write(ScoreboardField::last_visitor_activity_ns, now_ns);
+  const Caller caller = ended.mapped().caller;
+  if (caller == Caller::visitor) scoreboard_.write(ScoreboardField::last_visitor_activity_ns, now_ns);
   if (http_status >= 500) add_one(ScoreboardField::responses_5xx);
-  add_one(visitor ? ScoreboardField::requests_finished : ScoreboardField::calls_finished);
+  if (caller == Caller::ignored) add_one(ScoreboardField::requests_started);
+  add_one(caller == Caller::schedule ? ScoreboardField::calls_finished : ScoreboardField::requests_finished);
   show_oldest();
 }
 

@@ -12,6 +12,8 @@ class RequestCounter {
  public:
   explicit RequestCounter(ScoreboardMemory& scoreboard) : scoreboard_(scoreboard) {}
 
+  // A health check (Caller::ignored) is counted when it is finished, so that it is never in flight; what is the
+  // sidecar's is not counted.
   WorkerContext::Request started(WorkerContext::Caller, std::uint64_t now_ns);
   void is_long(WorkerContext::Request);
   void finished(WorkerContext::Request, int http_status, std::uint64_t now_ns);  // unknown or finished: no effect
@@ -28,6 +30,6 @@ class RequestCounter {
   ScoreboardMemory& scoreboard_;
   WorkerContext::Request last_ = 0;
   Requests plain_;
-  Requests exempt_;  // long ones, and scheduled calls: these have a timeout of their own
+  Requests exempt_;  // long ones, scheduled calls, which have a timeout of their own, and health checks
 };
 }  // namespace moult

@@ -46,6 +46,7 @@ HelloServer::HelloServer(moult::WorkerContext& context, Handler handler)
       std::clamp<std::uint64_t>(seconds_setting(context, "timeout_seconds", 30) / 4, 10'000'000, 1'000'000'000);
   for (std::size_t i = 0; i < context.listener_count(); ++i) listeners_[context.listener(i).fd] = Caller::visitor;
   if (context.internal_fd() >= 0) listeners_[context.internal_fd()] = Caller::schedule;
+  if (context.api_version() >= 3 && context.sidecar_fd() >= 0) listeners_[context.sidecar_fd()] = Caller::sidecar;
   for (const auto& [fd, caller] : listeners_) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
   watch(context.channel_fd(), EPOLLIN, EPOLL_CTL_ADD);
 }
@@ -69,7 +70,8 @@ int HelloServer::run() {
     for (const epoll_event& event : std::span(events).first(static_cast<std::size_t>(std::max(count, 0))))
       handle(event);
     timers();
-    context_.connections(connections_.size(), 0);
+    const auto is_counted = [](const auto& each) { return each.second.caller != Caller::sidecar; };
+    context_.connections(static_cast<std::size_t>(std::ranges::count_if(connections_, is_counted)), 0);
   }
   return 0;
 }
@@ -158,7 +160,9 @@ void HelloServer::advance(Connection& connection) {
 }
 
 void HelloServer::begin_request(Connection& connection, const HttpRequest& request) {
-  connection.request = context_.request_started(connection.caller);
+  const bool ignored =
+      connection.caller == Caller::visitor && context_.is_ignored(request.method.c_str(), request.path.c_str());
+  connection.request = context_.request_started(ignored ? Caller::ignored : connection.caller);
   connection.has_asked = true;
   connection.keep_alive = request.keep_alive;
   connection.without_body = request.method == "HEAD";
@@ -194,9 +198,15 @@ bool HelloServer::stays(const Connection& connection) const {
   return connection.declined || (!may_move(connection) && !connection.has_asked && now_ns() < fresh_until_ns_);
 }
 
+// Whatever the sidecar has asked has had its second.
+bool HelloServer::is_over(const Connection& connection) const {
+  return retiring_ && connection.caller == Caller::sidecar && now_ns() >= fresh_until_ns_;
+}
+
 // This worker retires, and the connection is between two requests.
 void HelloServer::leave(Connection& connection) {
   if (may_move(connection)) return hand_over(connection);
+  if (connection.caller == Caller::sidecar) return close_now(connection.fd);  // whom no retirement waits for
   if (has_unread(connection.fd)) return watch(connection.fd, EPOLLIN, EPOLL_CTL_MOD);
   close_gently(connection);
 }
@@ -241,12 +251,14 @@ void HelloServer::timers() {
   for (const auto& [fd, connection] : connections_) {
     const bool waits = !connection.request && connection.out.empty();
     if ((connection.answer_at_ns != 0 && connection.answer_at_ns <= now) || (waits && connection.close_at_ns <= now) ||
-        (retiring_ && is_idle(connection) && !stays(connection)))
+        (retiring_ && is_idle(connection) && !stays(connection)) || is_over(connection))
       due.push_back(fd);
   }
   for (const int fd : due) {
     Connection& connection = connections_.at(fd);
-    if (connection.answer_at_ns != 0) {
+    if (is_over(connection)) {
+      close_now(fd);
+    } else if (connection.answer_at_ns != 0) {
       write_answer(connection);
       advance(connection);
     } else if (connection.closing) {

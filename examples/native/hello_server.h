@@ -65,6 +65,7 @@ class HelloServer {
   void retire(const moult::WorkerMessage&);
   bool may_move(const Connection&) const;
   bool stays(const Connection&) const;
+  bool is_over(const Connection&) const;
   void leave(Connection&);
   void hand_over(Connection&);
   void take_back(std::uint64_t number);

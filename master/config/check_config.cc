@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <map>
@@ -46,6 +47,10 @@ Result<void> check_addresses(const Config& config, const Settings& settings) {
   }
   if (config.control.admin) {
     const auto taken = places.take(*config.control.admin, origin_of(settings, "admin"));
+    if (!taken) return taken;
+  }
+  if (config.listen.sidecar) {
+    const auto taken = places.take(*config.listen.sidecar, origin_of(settings, "sidecar-bind"));
     if (!taken) return taken;
   }
   if (!config.control.health) return {};
@@ -112,6 +117,46 @@ Result<void> check_control(const Config& config, const Settings& settings) {
                " is there and is no socket: remove it, or choose another"};
 }
 
+Result<void> check_spares(const Config& config, const Settings& settings) {
+  if (config.workers.spares == 0) return {};
+  const std::string origin = origin_of(settings, "spares");
+  if (config.app.kind == AppKind::command)
+    return Error{origin + ": a command serves as soon as it is started, so that none can wait: leave it out"};
+  if (config.recycling.replace == ReplaceRule::in_place)
+    return Error{origin +
+                 ": a spare is a successor that is there already, and --replace in-place has none: leave one "
+                 "of the two out"};
+  return {};
+}
+
+// A command has one kind of door, and moult does not see who came through which.
+Result<void> check_sidecar(const Config& config, const Settings& settings) {
+  if (!config.listen.sidecar || config.app.kind != AppKind::command) return {};
+  return Error{origin_of(settings, "sidecar-bind") +
+               ": a command does not know this door: leave it out, and let the command listen at a port of its own"};
+}
+
+// Files are replaced there.
+Result<void> check_state_folder(const Config& config, const Settings& settings) {
+  if (!config.sleep.state_dir) return {};
+  const std::string& folder = *config.sleep.state_dir;
+  const std::string origin = origin_of(settings, "state-dir");
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error))
+    return Error{origin + ": there is no folder " + folder + ": make it first"};
+  if (access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return {};
+  return errno_error(origin + ": cannot write into " + folder, errno);
+}
+
+// When nobody called a command for a while is not known yet.
+Result<void> check_sleep(const Config& config, const Settings& settings) {
+  const bool is_command = config.app.kind == AppKind::command;
+  if (is_command && config.sleep.idle > milliseconds::zero())
+    return Error{origin_of(settings, "idle") +
+                 ": this version does not see whether a command is idle: leave it out, and let 'moult sleep' say when"};
+  return check_state_folder(config, settings);
+}
+
 Result<void> check_fleet(const Config& config, const Settings& settings) {
   const auto& fleet = config.fleet;
   if (!fleet.store) return {};
@@ -125,6 +170,20 @@ Result<void> check_fleet(const Config& config, const Settings& settings) {
         "say ?password-file=PATH in the URL, or set MOULT_FLEET to all of it"};
   if (!fleet.ca || access(fleet.ca->c_str(), R_OK) == 0) return {};
   return errno_error(origin_of(settings, "fleet-ca") + ": cannot read " + *fleet.ca, errno);
+}
+Result<void> check_schedule(const Config& config, const Settings& settings) {
+  const auto& calls = config.schedule.calls;
+  if (calls.empty()) return {};
+  const std::string origin = origin_of(settings, "schedule");
+  if (config.app.kind == AppKind::command)
+    return Error{origin + ": a command cannot be called: it does not know the door by which scheduled calls come. " +
+                 "Leave the schedule out, or run an app"};
+  const auto of_the_fleet = std::ranges::find(calls, Scope::fleet, &ScheduledCall::scope);
+  if (of_the_fleet == calls.end() || config.fleet.store) return {};
+  return Error{
+      origin + ": '" + of_the_fleet->name +
+      "': scope: fleet needs the store that the fleet shares: say --fleet redis://HOST/ and --fleet-name, or " +
+      "leave scope out, and each instance makes the call"};
 }
 }  // namespace
 
@@ -141,6 +200,10 @@ Result<void> check_config(const Config& config, const Settings& settings) {
   if (const auto checked = check_tls(config, settings); !checked) return checked;
   if (const auto checked = check_written_files(config, settings); !checked) return checked;
   if (const auto checked = check_control(config, settings); !checked) return checked;
+  if (const auto checked = check_spares(config, settings); !checked) return checked;
+  if (const auto checked = check_sidecar(config, settings); !checked) return checked;
+  if (const auto checked = check_schedule(config, settings); !checked) return checked;
+  if (const auto checked = check_sleep(config, settings); !checked) return checked;
   return check_fleet(config, settings);
 }
 
@@ -155,8 +218,9 @@ std::vector<std::string> warnings_about(const Config& config, const Settings& se
   if (config.app.kind == AppKind::command) {
     for (const auto name : {"python", "preload", "post-fork", "reload-low-memory", "worker-class", "threads",
                             "keep-alive", "access-logfile", "forwarded-allow-ips", "root-path", "certfile", "keyfile",
-                            "server-option", "request-timeout"})
+                            "server-option", "request-timeout", "idle-ignore"})
       has_no_effect(name, "a command is started as it is");
+    for (const auto name : {"warmth", "warm-for"}) has_no_effect(name, "a command is started anew at each wake");
     for (const auto name : {"max-requests", "max-requests-jitter", "busy-rps", "alarm-requests-p10", "alarm-window"})
       has_no_effect(name, "nobody counts the requests of a command");
   } else {
@@ -165,6 +229,8 @@ std::vector<std::string> warnings_about(const Config& config, const Settings& se
   if (config.app.kind == AppKind::native) has_no_effect("python", "a native app has no Python");
   if (config.app.kind == AppKind::python && config.server.worker_class == "uvicorn")
     has_no_effect("threads", "uvicorn serves with one loop; -k gthread has threads");
+  if (config.server.certfile)
+    has_no_effect("idle-ignore", "requests over TLS are read by workers alone; --health-bind answers health checks");
   if (config.recycling.memory_limit == MemoryLimit::off)
     for (const auto name : {"limit-jitter", "limit-spread", "hard-limit", "min-runway", "runway"})
       has_no_effect(name, "there is no --memory-limit");

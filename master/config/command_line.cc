@@ -43,9 +43,9 @@ cxxopts::Options options_from_table() {
   cxxopts::Options options("moult run");
   options.allow_unrecognised_options();  // so that the error can be ours
   for (const Flag& flag : flags()) {
-    if (flag.group != FlagGroup::later && !may_stand_in(flag, Place::command_line)) continue;
+    if (!may_stand_in(flag, Place::command_line)) continue;
     auto value = cxxopts::value<std::string>();
-    if (flag.type.shape == FlagShape::toggle && flag.group != FlagGroup::later) value->implicit_value("on");
+    if (flag.type.shape == FlagShape::toggle) value->implicit_value("on");
     const std::string letter = flag.letter ? std::string(1, flag.letter) + "," : "";
     options.add_options()(letter + std::string(flag.name), "", value);
   }
@@ -56,7 +56,6 @@ bool takes_many(const Flag& flag) { return flag.type.shape == FlagShape::list ||
 
 // Of a flag that takes one value the last one counts, so that a wrapper's flags can be overruled.
 Result<void> add(Settings& settings, const Flag& flag, const std::string& value) {
-  if (flag.group == FlagGroup::later) return later_flag_error(option_of(flag));
   if (flag.name == "no-preload") {
     const auto on = parse_toggle(value);
     if (!on) return Error{"--no-preload: " + on.error().message};
@@ -94,8 +93,6 @@ Result<Settings> parse(const std::vector<std::string>& arguments) {
     parsed = options_from_table().parse(static_cast<int>(argv.size()), argv.data());
   } catch (const cxxopts::exceptions::parsing&) {
     // The only fault that is left to cxxopts: the last flag lacks its value.
-    const Flag* last = find_flag(name_in(arguments.back()));
-    if (last && last->group == FlagGroup::later) return later_flag_error(option_of(*last));
     return Error{"the flag " + arguments.back() + " needs a value after it"};
   }
   Settings settings;

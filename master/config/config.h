@@ -14,6 +14,7 @@
 #include "base/log_level.h"
 #include "lease/redis_url.h"
 #include "master/config/units.h"
+#include "master/sleep/scheduled_call.h"
 namespace moult {
 enum class AppKind { python, native, command };
 enum class Preload { on, strict, off };
@@ -45,12 +46,15 @@ struct ListenConfig {
   std::vector<BindAddress> bind;  // unix paths are absolute; empty: no listener was asked for and systemd passes some
                                   // (LISTEN_FDS), which are then the only ones
   unsigned backlog = 0;
+  std::optional<BindAddress> sidecar;  // none: there is no such door; never an inherited descriptor
   bool operator==(const ListenConfig&) const = default;
 };
 
-// Of clients, between two workers.
+// Of clients, between two workers and after the last one.
 struct ConnectionsConfig {
-  std::optional<unsigned> parking_max;  // none: follows from the limit of open files
+  std::optional<unsigned> parking_max;   // none: follows from the limit of open files
+  std::vector<std::string> idle_ignore;  // paths, each with its slash
+  milliseconds linger_timeout{};         // zero: nobody waits for what is on its way to them
   bool operator==(const ConnectionsConfig&) const = default;
 };
 
@@ -60,6 +64,7 @@ struct WorkersConfig {
   unsigned boot_attempts = 0;
   milliseconds ready_delay{};  // only for a command that does not say READY=1
   bool reload_low_memory = false;
+  unsigned spares = 0;  // kept while awake
   bool operator==(const WorkersConfig&) const = default;
 };
 
@@ -150,6 +155,22 @@ struct FleetConfig {
   bool operator==(const FleetConfig&) const = default;
 };
 
+struct ScheduleConfig {
+  std::vector<ScheduledCall> calls;  // in the order of the file; none: nothing is scheduled
+  bool operator==(const ScheduleConfig&) const = default;
+};
+
+// When nobody calls (master/sleep/idle.h says more of each).
+enum class Warmth { spare, fork_server, nothing };
+struct SleepConfig {
+  milliseconds idle{};  // zero: it never sleeps by itself
+  Warmth warmth = Warmth::fork_server;
+  milliseconds warm_for{}, wake_timeout{};
+  std::optional<std::string> state_dir;          // absolute
+  std::optional<std::string> on_sleep, on_wake;  // shell commands
+  bool operator==(const SleepConfig&) const = default;
+};
+
 struct Config {
   AppConfig app;
   ServerConfig server;
@@ -163,6 +184,8 @@ struct Config {
   ControlConfig control;
   RecyclingConfig recycling;
   FleetConfig fleet;
+  ScheduleConfig schedule;
+  SleepConfig sleep;
   bool operator==(const Config&) const = default;
 };
 }  // namespace moult

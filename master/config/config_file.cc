@@ -109,6 +109,7 @@ Result<Texts> texts_of(const json& value, FlagShape shape) {
       if (value.is_number()) return Texts{value.dump()};
       if (!value.is_string()) return Error{"must be a number of seconds, or a string like \"30s\""};
       break;
+    case FlagShape::json: return Texts{value.dump(-1, ' ', false, json::error_handler_t::replace)};
     case FlagShape::text: break;
   }
   const auto text = one_text(value);
@@ -152,7 +153,6 @@ Result<const Flag*> flag_of_key(const std::string& key) {
     const auto names = names_for(Place::file);
     return Error{"no such key" + did_you_mean(key, names, "", "its keys are the flags of moult help without dashes")};
   }
-  if (flag->group == FlagGroup::later) return Error{"comes with a later version of moult: leave it out"};
   if (key == "no-preload") return Error{"write \"preload\": \"off\""};
   if (!may_stand_in(*flag, Place::file)) return Error{"stands on the command line, not in a file"};
   return flag;

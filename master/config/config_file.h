@@ -5,7 +5,7 @@
 //   { "bind": ["0.0.0.0:8000"], "workers": 4, "graceful-timeout": "1m", "env": {"STAGE": "live"}, "app": "shop:app" }
 //
 // Refused, with the file, the key and what is right: a key that is unknown or stands there twice, a value of another
-// type, null, an empty list, a command whose words stand in one text, anything that comes with a later version.
+// type, null, an empty list, a command whose words stand in one text.
 #include <string>
 #include <string_view>
 

@@ -27,10 +27,9 @@ const Flag* flag_of(const std::string& variable) {
 
 Result<void> add(Settings& settings, const Flag& flag, const std::string& variable, const std::string& value) {
   const std::string option = "--" + std::string(flag.name);
-  if (flag.group == FlagGroup::later) return later_flag_error(variable + ": " + option);
   if (!may_stand_in(flag, Place::environment)) {
     if (!may_stand_in(flag, Place::command_line))
-      return Error{variable + ": a command is not read from the environment"};
+      return Error{variable + ": a " + std::string(flag.name) + " is not read from the environment"};
     return Error{variable + ": " + option + " is known on the command line only"};
   }
   const bool many = flag.type.shape == FlagShape::list || flag.type.shape == FlagShape::pairs;

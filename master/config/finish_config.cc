@@ -36,21 +36,25 @@ void make_absolute(const std::string& folder, std::optional<std::string>& path) 
   if (path) make_absolute(folder, *path);
 }
 
+Result<void> make_absolute(const std::string& folder, BindAddress& address, const std::string& origin) {
+  auto* unix_address = std::get_if<UnixAddress>(&address);
+  if (!unix_address) return {};
+  make_absolute(folder, unix_address->path);
+  if (unix_address->path.size() <= unix_path_most_bytes) return {};
+  return Error{origin + ": " + unix_address->path + " is too long for a socket: at most " +
+               std::to_string(unix_path_most_bytes) + " bytes"};
+}
+
 Result<void> make_paths_absolute(Config& config, const Settings& settings) {
   const std::string& folder = config.app.working_directory;
   if (config.app.kind == AppKind::native) make_absolute(folder, config.app.target);
   for (auto* path : {&config.server.certfile, &config.server.keyfile, &config.server.access_logfile,
-                     &config.process.pid_file, &config.log.events})
+                     &config.process.pid_file, &config.log.events, &config.sleep.state_dir})
     make_absolute(folder, *path);
-  for (auto& address : config.listen.bind) {
-    auto* unix_address = std::get_if<UnixAddress>(&address);
-    if (!unix_address) continue;
-    make_absolute(folder, unix_address->path);
-    if (unix_address->path.size() > unix_path_most_bytes)
-      return Error{origin_of(settings, "bind") + ": " + unix_address->path + " is too long for a socket: at most " +
-                   std::to_string(unix_path_most_bytes) + " bytes"};
-  }
-  return {};
+  for (auto& address : config.listen.bind)
+    if (auto made = make_absolute(folder, address, origin_of(settings, "bind")); !made) return made;
+  if (!config.listen.sidecar) return {};
+  return make_absolute(folder, *config.listen.sidecar, origin_of(settings, "sidecar-bind"));
 }
 
 Result<void> find_control_path(Config& config, const Settings& settings, const Environment& environment) {

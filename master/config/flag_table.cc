@@ -1,6 +1,8 @@
 // The flags, a row each: name, letter, metavar, default, group, help, type with range and field.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/worker_limits.h"
 #include "master/config/app_name.h"
 #include "master/config/env_file.h"
@@ -15,6 +17,8 @@ using namespace std::chrono_literals;
 using Rows = std::vector<Flag>;
 
 constexpr unsigned most_parked = 65536;  // a choice: each is a descriptor of the master
+// Choices: each is compared with what a client of a sleeping app says, and all go to each worker.
+constexpr std::size_t most_ignored_paths = 64, longest_ignored_path = 1024;
 
 FlagType with(FlagShape shape, std::function<Result<void>(Config&, std::string_view)> read) { return {shape, read}; }
 
@@ -62,11 +66,38 @@ Result<void> read_bind(Config& config, std::string_view text) {
   return {};
 }
 
+// Several may stand in one text, with commas between them.
+Result<void> read_ignored_paths(Config& config, std::string_view text) {
+  auto& paths = config.connections.idle_ignore;
+  for (bool last = false; !last;) {
+    const auto comma = text.find(',');
+    const std::string_view path = text.substr(0, comma);
+    last = comma == text.npos;
+    text.remove_prefix(last ? text.size() : comma + 1);
+    if (path.empty() || path.front() != '/') return Error{in_quotes(path) + " is no path: it begins with /"};
+    for (const char c : path)
+      if (c <= ' ' || c > '~' || c == '?' || c == '#')
+        return Error{in_quotes(path) + " is no path as a request has it: no ?, no #, no blank, ASCII letters alone"};
+    if (path.size() > longest_ignored_path)
+      return Error{"a path is longer than " + std::to_string(longest_ignored_path) + " bytes"};
+    if (std::ranges::find(paths, path) == paths.end()) paths.emplace_back(path);
+    if (paths.size() > most_ignored_paths) return Error{"more than " + std::to_string(most_ignored_paths) + " paths"};
+  }
+  return {};
+}
+
 Result<TcpAddress> parse_admin_address(std::string_view text) {
   const auto address = parse_bind_address(text);
   if (!address) return address.error();
   if (const auto* tcp = std::get_if<TcpAddress>(&*address)) return *tcp;
   return Error{in_quotes(text) + " is not HOST:PORT"};
+}
+
+Result<BindAddress> parse_sidecar_address(std::string_view text) {
+  auto address = parse_bind_address(text);
+  if (address && std::holds_alternative<InheritedFd>(*address))
+    return Error{in_quotes(text) + " is neither HOST:PORT nor unix:PATH"};
+  return address;
 }
 
 Result<void> read_user(Config& config, std::string_view text) {
@@ -128,12 +159,20 @@ Rows listening_rows() {
       {"bind", 'b', "ADDRESS", "127.0.0.1:8000", FlagGroup::listening,
        "HOST:PORT, [IPV6]:PORT, :PORT, unix:PATH, unix:PATH?mode=0660 or fd://N; may be given several times",
        with(FlagShape::list, read_bind)},
+      {"sidecar-bind", 0, "ADDRESS", "off", FlagGroup::listening,
+       "HOST:PORT or unix:PATH: a second door to the app, for a sidecar. What comes through it keeps no app awake, and "
+       "is refused while the app sleeps",
+       or_off(FlagShape::text, &Config::listen, &ListenConfig::sidecar, parse_sidecar_address)},
       {"backlog", 0, "N", "2048", FlagGroup::listening, "how many connections may wait to be accepted",
        number(&Config::listen, &ListenConfig::backlog, 1, 65535)},
       {"parking-max", 0, "N", "", FlagGroup::listening,
        "how many idle connections moult keeps between two workers (default: from the limit of open files, at most "
        "4096)",
        number(&Config::connections, &ConnectionsConfig::parking_max, 0, most_parked)},
+      {"idle-ignore", 0, "PATH", "", FlagGroup::listening,
+       "GET and HEAD of this path are health checks: no visitors, and answered by moult itself while the app sleeps; "
+       "may be given several times",
+       with(FlagShape::list, read_ignored_paths)},
   };
 }
 
@@ -170,6 +209,9 @@ Rows worker_rows() {
        number(part, &WorkersConfig::boot_attempts, 1, 1000)},
       {"ready-delay", 0, "TIME", "1s", workers, "a command that does not say READY=1 is ready after this",
        time(part, &WorkersConfig::ready_delay, 0ms, 1h)},
+      {"spares", 0, "N", "0", workers,
+       "how many more are started and wait: they take the place of one that dies or is replaced at once",
+       number(part, &WorkersConfig::spares, 0, most_spares)},
       {"reload-low-memory", 0, "", "off", workers, "on reload drop the old code before loading the new",
        toggle(part, &WorkersConfig::reload_low_memory)},
       {"timeout", 't', "TIME", "30s", hanging, "replace a worker that gives no sign of life for this long; 0 is off",
@@ -180,6 +222,9 @@ Rows worker_rows() {
        time(&Config::hang, &HangConfig::kill_after, 100ms, 1h)},
       {"graceful-timeout", 0, "TIME", "30s", FlagGroup::stopping, "how long requests in flight may take to finish",
        time(&Config::stop, &StopConfig::graceful_timeout, 0ms, 24h)},
+      {"linger-timeout", 0, "TIME", "5m", FlagGroup::stopping,
+       "cut off a client that takes nothing of its answer for this long, before moult stops or sleeps; 0: do not wait",
+       time(&Config::connections, &ConnectionsConfig::linger_timeout, 0ms, 24h)},
       {"stop-delay", 0, "TIME", "0", FlagGroup::stopping, "serve on for this long when told to stop",
        time(&Config::stop, &StopConfig::delay, 0ms, 1h)},
   };
@@ -254,7 +299,7 @@ const std::vector<Flag>& flags() {
   static const Rows table = [] {
     Rows all;
     for (const auto rows : {app_rows, listening_rows, server_rows, worker_rows, recycling_flags, fleet_flags,
-                            process_rows, log_rows, control_rows, flags_of_later_versions})
+                            schedule_flags, sleep_flags, process_rows, log_rows, control_rows})
       for (Flag& row : rows()) all.push_back(std::move(row));
     return all;
   }();

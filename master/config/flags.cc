@@ -23,13 +23,9 @@ std::string variable_of(const Flag& flag) {
 std::vector<std::string_view> names_for(Place place) {
   std::vector<std::string_view> names;
   for (const Flag& flag : flags()) {
-    if (flag.group != FlagGroup::later && may_stand_in(flag, place)) names.push_back(flag.name);
+    if (may_stand_in(flag, place)) names.push_back(flag.name);
   }
   return names;
-}
-
-Error later_flag_error(std::string_view written) {
-  return {std::string(written) + " comes with a later version of moult: leave it out"};
 }
 
 std::string_view title_of(FlagGroup group) {
@@ -40,14 +36,14 @@ std::string_view title_of(FlagGroup group) {
     case FlagGroup::workers: return "Workers";
     case FlagGroup::recycling: return "Replacing workers";
     case FlagGroup::fleet: return "How often workers may be replaced";
+    case FlagGroup::sleeping: return "Sleeping while nobody calls";
     case FlagGroup::hanging: return "Workers that hang";
     case FlagGroup::stopping: return "Stopping";
     case FlagGroup::process: return "Processes";
     case FlagGroup::logging: return "Logs";
     case FlagGroup::control: return "Looking and steering";
-    case FlagGroup::config: return "Configuration";
-    case FlagGroup::later: break;
+    case FlagGroup::config: break;
   }
-  return "These come with a later version";
+  return "Configuration";
 }
 }  // namespace moult

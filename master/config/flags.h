@@ -17,13 +17,13 @@ enum class FlagGroup {
   workers,
   recycling,
   fleet,
+  sleeping,
   hanging,
   stopping,
   process,
   logging,
   control,
-  config,
-  later
+  config
 };
 
 // How a value is written in JSON; on the command line and in the environment all are text.
@@ -33,6 +33,7 @@ enum class FlagShape {
   time,    // also a JSON number: seconds
   toggle,  // also a JSON true or false; on the command line the name alone is `on`
   list,    // may be given several times; a JSON array, or one text
+  json,    // in a file only: any JSON value, read as its text
   pairs,   // may be given several times as KEY=VALUE; a JSON object, or an array
 };
 
@@ -63,13 +64,11 @@ bool may_stand_in(const Flag&, Place);
 std::string variable_of(const Flag&);  // "MOULT_GRACEFUL_TIMEOUT"
 std::string_view title_of(FlagGroup);
 
-// The names that may stand there and do something already: what a misspelt one is compared with.
+// The names that may stand there: what a misspelt one is compared with.
 std::vector<std::string_view> names_for(Place);
 
-// "--idle comes with a later version of moult: leave it out", `written` being how the user wrote it.
-Error later_flag_error(std::string_view written);
-
-std::vector<Flag> recycling_flags();          // recycling_flags.cc: rows of the table
-std::vector<Flag> fleet_flags();              // fleet_flags.cc: likewise
-std::vector<Flag> flags_of_later_versions();  // later_flags.cc: rows with a name only
+std::vector<Flag> recycling_flags();  // recycling_flags.cc: rows of the table
+std::vector<Flag> fleet_flags();      // fleet_flags.cc: likewise
+std::vector<Flag> schedule_flags();   // schedule_flags.cc: likewise
+std::vector<Flag> sleep_flags();      // sleep_flags.cc: likewise
 }  // namespace moult

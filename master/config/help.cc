@@ -1,5 +1,7 @@
 #include "master/config/help.h"
 
+#include <optional>
+
 #include "master/config/flags.h"
 namespace moult {
 namespace {
@@ -15,6 +17,9 @@ constexpr std::string_view forms =
        moult scale N                            serve with N workers
        moult reload [--wait]                    load the app anew and replace the workers by turns
        moult recycle [SLOT]                     replace a worker, or all, one after the other
+       moult sleep | wake                       end all workers until somebody calls; begin again
+       moult schedule ls [--json]               the scheduled calls, and how the last ones went
+       moult schedule run NAME                  make a scheduled call now, and wait for it
        moult stop                               let requests finish, then stop
        moult doctor [--json] EVENTS...          read event files, and name what is wrong
        moult correlate EVENTS --canary FILE     do clients' errors come near recycles?
@@ -45,32 +50,24 @@ std::string row(const Flag& flag) {
 
 std::string rows_by_group() {
   std::string text;
-  FlagGroup group = FlagGroup::later;  // of the row before; the later ones are not listed here
+  std::optional<FlagGroup> group;  // of the row before
   for (const Flag& flag : flags()) {
-    if (flag.group == FlagGroup::later || !may_stand_in(flag, Place::command_line)) continue;
+    if (!may_stand_in(flag, Place::command_line)) continue;
     if (flag.group != group) text += "\n" + std::string(title_of(flag.group)) + ":\n";
     group = flag.group;
     text += row(flag);
   }
   return text;
 }
-
-std::string later_ones() {
-  std::string names;
-  for (const Flag& flag : flags()) {
-    if (flag.group == FlagGroup::later && may_stand_in(flag, Place::command_line))
-      names += (names.empty() ? "--" : " --") + std::string(flag.name);
-  }
-  return "\n" + std::string(title_of(FlagGroup::later)) + ":\n  " + wrapped(names, 2);
-}
 }  // namespace
 
 std::string help_text() {
-  return std::string(forms) + rows_by_group() + later_ones() + R"(
+  return std::string(forms) + rows_by_group() + R"(
 A flag may also be given as MOULT_<FLAG> in the environment (--keep-alive is MOULT_KEEP_ALIVE), or
 without its dashes as a key of the JSON file of -c. Flags win over the environment, the environment
 over the file. WEB_CONCURRENCY is --workers, PORT is --bind 0.0.0.0:PORT. Times are seconds, or a
-number with ms, s, m or h.
+number with ms, s, m or h. In the file alone: "schedule", the calls that moult makes to the app by
+the clock (man moult).
 )";
 }
 

@@ -14,6 +14,7 @@ json one_value(const Flag& flag, const std::string& text) {
   std::uint64_t number = 0;
   const char* end = text.data() + text.size();
   if (flag.type.shape == FlagShape::number && std::from_chars(text.data(), end, number).ptr == end) return number;
+  if (flag.type.shape == FlagShape::json) return json::parse(text, nullptr, false);
   if (flag.type.shape == FlagShape::toggle) {
     if (const auto on = parse_toggle(text)) return *on;
   }
@@ -40,7 +41,7 @@ std::string line(const Flag& flag, const std::vector<std::string>& texts, const 
 std::string print_config(const Settings& settings, bool listeners_are_passed) {
   std::string lines;
   for (const Flag& flag : flags()) {
-    if (flag.group == FlagGroup::later || !may_stand_in(flag, Place::file)) continue;
+    if (!may_stand_in(flag, Place::file)) continue;
     const auto setting = settings.find(flag.name);
     if (flag.secret) {
       if (setting != settings.end())

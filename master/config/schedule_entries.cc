@@ -73,6 +73,7 @@ class Entry {
     call.timeout = usual_timeout;
     if (const json* value = needed("name")) take("name", name_of_call(*value), call.name);
     read_when(call.when);
+    call.as_written = as_written();
     if (const json* value = needed("path")) take("path", path_of(*value), call.path);
     if (const json* value = find("method")) take("method", one_of(*value, methods), call.method);
     if (const json* value = find("timeout")) take("timeout", time_of(*value, timeouts), call.timeout);
@@ -126,6 +127,15 @@ class Entry {
     read_cron(*line, times.cron);
     if (zone_name) read_zone(*zone_name, times.zone);
     when = times;
+  }
+  // What was checked already.
+  std::string as_written() const {
+    std::string words;
+    for (const char* key : {"every", "cron", "time-zone"})
+      if (const json* value = find(key))
+        words += (words.empty() ? std::string(key) + " " : " ") +
+                 (value->is_string() ? value->get<std::string>() : value->dump() + "s");
+    return words;
   }
   void read_cron(const json& value, Cron& cron) {
     const auto text = text_of(value);

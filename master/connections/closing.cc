@@ -57,13 +57,13 @@ class Transition {
     actions_.push_back(LookAtQueue{id});
   }
   void judge(ClosingId id, Closing& closing) {
-    switch (closing.linger.delivery) {
-      case Delivery::underway: return;
-      case Delivery::stalled:
+    switch (closing.linger.state) {
+      case LingerState::underway: return;
+      case LingerState::stalled:
         if (closings_.may_abort) abort(id);
         return;
-      case Delivery::reset: ++closings_.counts.reset; return let_go(id);
-      case Delivery::delivered: break;
+      case LingerState::reset: ++closings_.counts.reset; return let_go(id);
+      case LingerState::delivered: break;
     }
     ++closings_.counts.delivered;
     if (closing.hung_up) return let_go(id);
@@ -119,7 +119,7 @@ std::size_t undelivered(const Closings& closings) {
 }
 
 std::size_t stalled(const Closings& closings) {
-  const auto is_stalled = [](const auto& each) { return each.second.linger.delivery == Delivery::stalled; };
+  const auto is_stalled = [](const auto& each) { return each.second.linger.state == LingerState::stalled; };
   return static_cast<std::size_t>(std::ranges::count_if(closings.connections, is_stalled));
 }
 }  // namespace moult

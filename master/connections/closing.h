@@ -47,7 +47,7 @@ struct ClosingBegins {
 };
 struct QueueSeen {  // the answer to LookAtQueue
   ClosingId id;
-  Look look;
+  SendQueueLook look;
 };
 struct ClosingClientEnded {
   ClosingId id;

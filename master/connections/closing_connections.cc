@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "master/connections/send_queue.h"
+#include "master/connections/socket_inode.h"
 namespace moult {
 namespace {
 // How much that was. Nothing: its client will say no more.
@@ -24,7 +25,9 @@ ClosingConnections::ClosingConnections(uv_loop_t* loop, const ClosingPolicy& pol
 void ClosingConnections::close(UniqueFd connection) {
   const ClosingId id{++last_id_};
   ::shutdown(connection.get(), SHUT_WR);
-  held_[id] = {std::move(connection), nullptr};
+  const std::uint64_t inode = socket_inode(connection.get());
+  inodes_.insert(inode);
+  held_[id] = {.fd = std::move(connection), .inode = inode};
   machine_.post(ClosingBegins{id});
 }
 
@@ -45,17 +48,20 @@ void ClosingConnections::perform(const ClosingAction& action) {
   std::visit(Match{
                  [&](const Listen& a) { listen(a.id); },
                  [&](const LookAtQueue& a) { look(a.id); },
-                 [&](const AbortClosing& a) {
-                   auto held = held_.extract(a.id);
-                   held.mapped().watch.reset();
-                   abort_connection(std::move(held.mapped().fd));
-                 },
+                 [&](const AbortClosing& a) { abort_connection(take(a.id)); },
                  [&](const LetClosingGo& a) {
-                   discard_some(held_.at(a.id).fd.get());  // what was there when it came, if it is one too many
-                   held_.erase(a.id);
+                   const UniqueFd connection = take(a.id);
+                   discard_some(connection.get());  // what was there when it came, if it is one too many
                  },
              },
              action);
+}
+
+UniqueFd ClosingConnections::take(ClosingId id) {
+  auto held = held_.extract(id);
+  held.mapped().watch.reset();
+  inodes_.erase(held.mapped().inode);
+  return std::move(held.mapped().fd);
 }
 
 void ClosingConnections::listen(ClosingId id) {
@@ -77,6 +83,6 @@ void ClosingConnections::discard(ClosingId id) {
 
 void ClosingConnections::look(ClosingId id) {
   const auto reading = read_send_queue(held_.at(id).fd.get());
-  machine_.post(QueueSeen{id, reading ? Look(*reading) : Look(LookFailed{})});
+  machine_.post(QueueSeen{id, reading ? SendQueueLook(*reading) : SendQueueLook(LookFailed{})});
 }
 }  // namespace moult

@@ -3,12 +3,13 @@
 // what its client has not acknowledged with it (FACTS, "Tails and sockets"). Here each gets its FIN; what its client
 // still says is read and forgotten; and its descriptor goes when everything is acknowledged and the client has hung up.
 // A reset that comes after that does no harm: Linux lets the client read what it has.
-// The hands of closing.h. Owned by ConnectionKeeper, on the loop's thread.
+// The hands of closing.h. Owned by Delivery, on the loop's thread.
 //
 // Only for connections that no worker holds: the FIN is for all who share a socket.
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "base/fd_watch.h"
 #include "base/machine.h"
@@ -29,6 +30,8 @@ class ClosingConnections {
   ClosingConnections& operator=(const ClosingConnections&) = delete;
 
   void close(UniqueFd connection);
+  // Whether this socket is one of ours.
+  bool holds(std::uint64_t inode) const { return inodes_.contains(inode); }
   // For a sleep and a stop: those that have stalled, or do, or are one too many, are reset from now on.
   void allow_aborts(bool);
   // Lets all go at once, the undelivered too, and says how many those were. The kernel does its best for them; a client
@@ -44,7 +47,9 @@ class ClosingConnections {
     UniqueFd fd;
     std::unique_ptr<FdWatch> watch;  // while its client may speak; gone before the fd
     std::size_t discarded_bytes = 0;
+    std::uint64_t inode = 0;
   };
+  UniqueFd take(ClosingId);
   void perform(const ClosingAction&);
   void listen(ClosingId);
   void discard(ClosingId);
@@ -54,6 +59,7 @@ class ClosingConnections {
   const ClosingPolicy policy_;
   std::uint64_t last_id_ = 0;
   std::map<ClosingId, Held> held_;  // exactly those of the core, and one that just came
+  std::set<std::uint64_t> inodes_;  // of these
   Machine<Closings, ClosingEvent, ClosingAction, ClosingPolicy> machine_;
 };
 }  // namespace moult

@@ -5,18 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+
+#include "master/connections/send_queue.h"
+#include "master/connections/socket_inode.h"
 namespace moult {
 namespace {
-int socket_option(int fd, int name) {
-  int value = -1;
-  socklen_t size = sizeof value;
-  return ::getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
-}
-
-bool is_connection(int fd) {
-  return socket_option(fd, SO_TYPE) == SOCK_STREAM && socket_option(fd, SO_ACCEPTCONN) == 0;
-}
-
 enum class Client { silent, spoke, hung_up };
 
 // What it said stays in the socket, for the worker that will answer. One that spoke and hung up has spoken.
@@ -41,12 +34,16 @@ bool is_over(const Pool& pool) {
 }
 }  // namespace
 
-ConnectionKeeper::ConnectionKeeper(uv_loop_t* loop, const ParkingPolicy& policy, Links links, Room room)
+ConnectionKeeper::ConnectionKeeper(uv_loop_t* loop, const ParkingPolicy& policy, Links links, Room room,
+                                   WhileAsleep asleep)
     : loop_(loop),
       policy_(policy),
       links_(std::move(links)),
       room_(std::move(room)),
       offered_(policy.most + policy.most_accepted),
+      workers_adopt_(asleep.workers_adopt),
+      ignored_(std::move(asleep.ignored_paths)),
+      parts_timer_(make_timer(loop, this)),
       refusals_(loop, std::min(Refusals::most, policy.most)),
       machine_(loop, Parking{}, policy_, [this](const ParkingAction& action) { perform(action); }) {
   machine_.on_settled([this] { settle(); });
@@ -80,6 +77,7 @@ void ConnectionKeeper::when_quiet(std::function<void()> call) {
 }
 
 void ConnectionKeeper::settle() {
+  if (changed_) changed_();
   if (!when_quiet_ || !is_quiet()) return;
   std::exchange(when_quiet_, nullptr)();
 }
@@ -89,15 +87,27 @@ void ConnectionKeeper::finish(std::function<void()> done) {
   refusals_.when_empty(std::move(done));
 }
 
+int ConnectionKeeper::descriptor(std::uint64_t inode) const {
+  for (const auto& [id, kept] : kept_)
+    if (kept.fd && socket_inode(kept.fd.get()) == inode) return kept.fd.get();
+  return -1;
+}
+
 ParkingDescription ConnectionKeeper::describe() const {
   const Parking& parking = machine_.state();
   const std::size_t held = parking.connections.size(), callers = parking.callers.size();
-  ParkingDescription d{held, callers, held - callers - parking.idle.size(), policy_.most, parking.counts};
+  ParkingDescription d{held,         callers,        held - callers - parking.idle.size(),
+                       policy_.most, parking.counts, ignored_.answered()};
   d.counts.declined += declined_at_the_door_;
   return d;
 }
 
 // --- what becomes of workers
+
+void ConnectionKeeper::worker_serving(const Worker& worker, pid_t) {
+  const WorkerLink* link = links_(worker.id);
+  workers_adopt_ = link && link->adopts();
+}
 
 void ConnectionKeeper::worker_gone(const Worker& worker, const Exit&) {
   adopters_.erase(worker.id);
@@ -150,7 +160,7 @@ void ConnectionKeeper::perform(const ParkingAction& action) {
                    kept_.erase(a.id);
                  },
                  [&](const CloseIdle& a) { kept_.erase(a.id); },
-                 [&](const RefuseCaller& a) { refusals_.refuse(take(a.id)); },
+                 [&](const RefuseCaller& a) { refusals_.refuse(take(a.id), a.come_again_in); },
              },
              action);
 }
@@ -180,6 +190,8 @@ bool ConnectionKeeper::hear_client(ConnectionId id) {
   Kept& kept = kept_.at(id);
   const Client client = look_at(kept.fd.get());
   if (client == Client::silent) return false;
+  if (client == Client::spoke && is_ignored(id, kept)) return true;
+  parts_.erase(id);
   kept.watch.reset();
   if (client == Client::hung_up) {
     machine_.post(ClientHungUp{id});

@@ -5,6 +5,8 @@
 //
 // A socket that a worker may still use is never shut down here: one that is closed is closed alone, and one that is
 // refused is nobody else's by then.
+//
+// While the app sleeps it also takes the clients that SleepingDoors accepts, and answers requests for ignored paths.
 #include <uv.h>
 
 #include <functional>
@@ -15,6 +17,7 @@
 #include "base/fd_watch.h"
 #include "base/machine.h"
 #include "base/unique_fd.h"
+#include "master/connections/ignored_answers.h"
 #include "master/connections/parking.h"
 #include "master/connections/refusal.h"
 #include "master/pool/worker_observer.h"
@@ -25,6 +28,13 @@ struct ParkingDescription {
   std::size_t held = 0, callers = 0, offered = 0;
   std::size_t most = 0;  // that may be held
   ParkingCounts counts;
+  std::uint64_t ignored_requests = 0;  // that were answered here, since the start
+};
+
+// For the time when nobody serves.
+struct WhileAsleep {
+  std::vector<std::string> ignored_paths;  // --idle-ignore
+  bool workers_adopt = true;               // as far as is known before one has served: its READY says it then
 };
 
 class ConnectionKeeper final : public WorkerObserver {
@@ -33,7 +43,7 @@ class ConnectionKeeper final : public WorkerObserver {
   // Whether so many descriptors are free that one may be taken. False: whoever gives up a connection has it back, so
   // that callers who wait for a worker do not keep that worker from being launched.
   using Room = std::function<bool()>;
-  ConnectionKeeper(uv_loop_t*, const ParkingPolicy&, Links, Room);
+  ConnectionKeeper(uv_loop_t*, const ParkingPolicy&, Links, Room, WhileAsleep = {});
   ConnectionKeeper(const ConnectionKeeper&) = delete;
   ConnectionKeeper& operator=(const ConnectionKeeper&) = delete;
 
@@ -51,11 +61,26 @@ class ConnectionKeeper final : public WorkerObserver {
   bool is_quiet() const { return moult::is_quiet(machine_.state()) || !serves(); }
   void when_quiet(std::function<void()> call);  // called once, maybe from inside; it must not call us
 
+  // For SleepingDoors. While it sleeps the clocks of all that is parked stand still, and until a worker serves it is we
+  // who answer requests for ignored paths. Again: no effect.
+  void sleep(bool);
+  void refuse(MonotonicTime until) { machine_.post(RefuseUntil{until}); }  // the past: no more
+  // Whether the worker that came last takes connections: else nobody here may accept.
+  bool is_taken_by_workers() const { return policy_.most > 0 && workers_adopt_; }
+  bool has_room_for(std::size_t more) const { return moult::has_room_for(machine_.state(), policy_, more); }
+  void came(UniqueFd);  // accepted while has_room_for(1)
+  bool has_callers() const { return !machine_.state().callers.empty() && !serves(); }
+  MonotonicTime refuses_until() const { return machine_.state().refuse_until; }
+  void on_changed(std::function<void()> call) { changed_ = std::move(call); }  // any of that; it must not call us
+
   // Nobody will serve any more. `done` is called, maybe from inside, when no connection is left: at the latest after
   // Refusals::linger.
   void finish(std::function<void()> done);
   ParkingDescription describe() const;
+  // Lent: of a connection that no worker shares, by its socket's inode; -1: none such. For Delivery.
+  int descriptor(std::uint64_t inode) const;
 
+  void worker_serving(const Worker&, pid_t) override;
   void worker_gone(const Worker&, const Exit&) override;
   void pool_settled(const Pool&) override;
 
@@ -70,6 +95,9 @@ class ConnectionKeeper final : public WorkerObserver {
   void look_at_adopters();
   void settle();
   void perform(const ParkingAction&);
+  bool is_ignored(ConnectionId, Kept&);
+  bool waits_for_the_rest(ConnectionId, Kept&);
+  void hear_parts();
   void take_in(ConnectionId);
   void turn_away(ConnectionId);
   void offer(const OfferTo&);
@@ -88,6 +116,13 @@ class ConnectionKeeper final : public WorkerObserver {
   std::uint64_t declined_at_the_door_ = 0;
   std::set<WorkerId> adopters_;  // that the parking was told of
   std::function<void()> when_quiet_;
+  std::function<void()> changed_;
+  bool workers_adopt_;
+  IgnoredAnswers ignored_;
+  // Whose client has said a part of what may become an ignored request, and until when the rest is waited for. It is
+  // not listened to meanwhile, or it would be heard all the time: it is looked at again by the timer.
+  std::map<ConnectionId, MonotonicTime> parts_;
+  UvHandle<uv_timer_t> parts_timer_;
   Refusals refusals_;
   Machine<Parking, ParkingEvent, ParkingAction, ParkingPolicy> machine_;
 };

@@ -28,11 +28,11 @@ struct SendQueueReading {
 };
 struct Vanished {};  // the kernel has no such connection any more; only of those that we do not hold
 struct LookFailed {};
-using Look = std::variant<SendQueueReading, Vanished, LookFailed>;
+using SendQueueLook = std::variant<SendQueueReading, Vanished, LookFailed>;
 
-enum class Delivery { underway, delivered, reset, stalled };
+enum class LingerState { underway, delivered, reset, stalled };
 struct Linger {
-  Delivery delivery = Delivery::underway;
+  LingerState state = LingerState::underway;
   SendQueueReading last;        // of the looks that did not fail
   MonotonicTime progress_at{};  // when something was acknowledged, or the watch began
   MonotonicTime next_look{};    // never: it is final
@@ -40,8 +40,8 @@ struct Linger {
 };
 
 Linger begin_linger(const LingerPolicy&, MonotonicTime now);
-Linger advance(Linger, const Look&, const LingerPolicy&, MonotonicTime now);
-bool is_final(Delivery);
+Linger advance(Linger, const SendQueueLook&, const LingerPolicy&, MonotonicTime now);
+bool is_final(LingerState);
 
 // The pace of looks, for those who look at many at once.
 Duration longer(Duration wait, const LingerPolicy&);

@@ -18,7 +18,15 @@ Result<ListeningSocket> open_once(const BindAddress& address, const SocketOption
   return ListeningSocket::adopt(std::get<InheritedFd>(address).fd, to_text(address));
 }
 
-Result<ListeningSocket> open_patiently(const BindAddress& address, const ListenerOptions& options) {
+bool is_open(const std::vector<ListeningSocket>& sockets, const BindAddress& address) {
+  return std::any_of(sockets.begin(), sockets.end(), [&](const ListeningSocket& socket) {
+    const auto* inherited = std::get_if<InheritedFd>(&address);
+    return inherited ? socket.fd() == inherited->fd : socket.address() == to_text(address);
+  });
+}
+}  // namespace
+
+Result<ListeningSocket> open_listening_socket(const BindAddress& address, const ListenerOptions& options) {
   const auto end = std::chrono::steady_clock::now() + options.patience;
   auto opened = open_once(address, options.socket);
   while (!opened && opened.error().code == EADDRINUSE && std::chrono::steady_clock::now() < end) {
@@ -27,14 +35,6 @@ Result<ListeningSocket> open_patiently(const BindAddress& address, const Listene
   }
   return opened;
 }
-
-bool is_open(const std::vector<ListeningSocket>& sockets, const BindAddress& address) {
-  return std::any_of(sockets.begin(), sockets.end(), [&](const ListeningSocket& socket) {
-    const auto* inherited = std::get_if<InheritedFd>(&address);
-    return inherited ? socket.fd() == inherited->fd : socket.address() == to_text(address);
-  });
-}
-}  // namespace
 
 Result<Listeners> Listeners::open(const ListenerOptions& options) {
   auto passed = take_service_manager_sockets();
@@ -52,7 +52,7 @@ Result<Listeners> Listeners::open(const ListenerOptions& options) {
       if (passed_count > 0) continue;
       return Error{to_text(address) + " is given twice with -b: leave one out", EADDRINUSE};
     }
-    auto opened = open_patiently(address, options);
+    auto opened = open_listening_socket(address, options);
     if (!opened) return opened.error();
     sockets.push_back(std::move(*opened));
   }

@@ -2,6 +2,7 @@
 // The public doors: all sockets on which clients come. Opened by Instance before anything is launched; their
 // descriptors go to the launchers (which hand copies to children) and stay the master's until close_all().
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct ListenerOptions {
   // In the order of -b. Sockets that systemd passed come first and are always used; a -b for an address that is among
   // them is answered by it.
   std::vector<BindAddress> binds;
+  std::optional<BindAddress> sidecar;                        // the sidecar's door; none: there is none
   BindAddress default_bind = TcpAddress{"127.0.0.1", 8000};  // if there is neither a -b nor a passed socket
   SocketOptions socket;
   // How long an address that is in use is asked for again. The workers of a killed master hold it until they have
@@ -20,6 +22,9 @@ struct ListenerOptions {
   // faster than that. gunicorn's five retries, a second each.
   std::chrono::milliseconds patience{5000};
 };
+
+// One that is no public door, `options.patience` included.
+Result<ListeningSocket> open_listening_socket(const BindAddress&, const ListenerOptions&);
 
 struct ListenerDescription {
   int fd;

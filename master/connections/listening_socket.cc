@@ -16,14 +16,14 @@
 #include "master/connections/process_name.h"
 namespace moult {
 namespace {
-std::string why_not_bound(const TcpAddress& tcp, int code) {
+std::string why_not_bound(const TcpAddress& tcp, const std::string& flag, int code) {
   std::string why = std::strerror(code);
   if (code == EADDRINUSE) {
     const std::string holder = port_holder(tcp.port);
     why += holder.empty() ? "; stop the program that listens there" : ": " + holder + " listens there; stop it";
-    why += ", or choose another port with -b";
+    why += ", or choose another port with " + flag;
   }
-  if (code == EACCES) why += "; a port below 1024 needs root, or choose another with -b";
+  if (code == EACCES) why += "; a port below 1024 needs root, or choose another with " + flag;
   if (code == EADDRNOTAVAIL) why += "; this machine has no such address";
   return why;
 }
@@ -100,7 +100,7 @@ Result<ListeningSocket> ListeningSocket::open(const TcpAddress& tcp, const Socke
   if (address->ai_family == AF_INET6) setsockopt(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   if (bind(fd->get(), address->ai_addr, address->ai_addrlen) < 0 || listen(fd->get(), options.backlog) < 0) {
     const int code = errno;
-    return cannot_bind(wanted, why_not_bound(tcp, code), code);
+    return cannot_bind(wanted, why_not_bound(tcp, options.flag, code), code);
   }
   auto named = name_of(fd->get(), wanted);
   if (!named) return named.error();

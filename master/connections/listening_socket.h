@@ -16,6 +16,7 @@ enum class ListenerFamily { inet, inet6, unix_path };
 const char* name(ListenerFamily);  // "inet" "inet6" "unix": the words of docs/fork-protocol.md
 
 struct SocketOptions {
+  std::string flag = "-b";  // that named the address, for errors
   int backlog = 2048;
   mode_t unix_mode = 0666;          // where an address names none: what systemd gives, and gunicorn with its umask 0
   std::optional<uid_t> unix_owner;  // those of --user and --group, as gunicorn does it

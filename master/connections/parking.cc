@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 namespace moult {
 namespace {
 // One event and what follows from it.
@@ -13,17 +14,20 @@ class Transition {
   void operator()(const Arrived& e) {
     if (parking_.connections.size() >= policy_.most) return turn_away(e.id);
     ++parking_.counts.parked;
-    const MonotonicTime until = now_ + policy_.keep_alive;
-    parking_.connections[e.id] = {ConnectionState::parked, until, {}};
-    parking_.idle.emplace(until, e.id);
-    actions_.push_back(TakeIn{e.id});
+    park(e.id, false);
   }
   void operator()(const Accepted& e) {
     ++parking_.counts.accepted;
     call_from_now(e.id, parking_.connections[e.id]);
   }
+  void operator()(const Came& e) {
+    ++parking_.counts.accepted;
+    park(e.id, true);
+  }
   void operator()(const CannotWatch& e) {
-    if (!leave_idle(e.id)) return;
+    ParkedConnection* found = leave_idle(e.id);
+    if (!found) return;
+    if (found->came) return call_from_now(e.id, *found);
     --parking_.counts.parked;
     turn_away(e.id);
   }
@@ -72,12 +76,21 @@ class Transition {
     }
   }
   void operator()(const ServiceEnds&) { parking_.ends = true; }
+  void operator()(const Sleeps&) { parking_.sleeps = true; }
+  void operator()(const Wakes&) {
+    parking_.refuse_until = MonotonicTime::min();
+    if (std::exchange(parking_.sleeps, false)) restart_clocks();
+  }
+  void operator()(const RefuseUntil& e) { parking_.refuse_until = e.at; }
   void operator()(const TimePassed&) {}
 
   // What is due, and who calls: after each event.
   void settle() {
-    auto& [connections, idle, callers, adopters, offers, ends, counts] = parking_;
-    while (!idle.empty() && (ends || idle.begin()->first <= now_)) {
+    auto& [connections, idle, callers, adopters, offers, ends, sleeps, refuse_until, counts] = parking_;
+    const auto is_due = [this](const Parking::Queue& queue) {
+      return !queue.empty() && (parking_.ends || (!parking_.sleeps && queue.begin()->first <= now_));
+    };
+    while (is_due(idle)) {
       const ConnectionId id = idle.extract(idle.begin()).value().second;
       connections.at(id).state = ConnectionState::ending;
       actions_.push_back(LookAgain{id});
@@ -87,10 +100,11 @@ class Transition {
       if (!adopter) break;
       offer(callers.extract(callers.begin()).value().second, *adopter);
     }
-    while (!callers.empty() && (ends || callers.begin()->first <= now_)) {
+    const bool window = now_ < refuse_until;
+    while (is_due(callers) || (window && !callers.empty())) {
       const ConnectionId id = callers.extract(callers.begin()).value().second;
       ++counts.refused;
-      end(id, RefuseCaller{id});
+      end(id, RefuseCaller{id, window ? refuse_until - now_ : Duration::zero()});
     }
   }
 
@@ -137,6 +151,33 @@ class Transition {
       if (!best || rank(each) < rank(*best)) best = &each;
     }
     return best;
+  }
+
+  void park(ConnectionId id, bool came) {
+    const MonotonicTime until = now_ + policy_.keep_alive;
+    parking_.connections[id] = {ConnectionState::parked, until, {}, came};
+    parking_.idle.emplace(until, id);
+    actions_.push_back(TakeIn{id});
+  }
+
+  // Whoever called first stays first: the first has all the patience there is from now on, and those who came after
+  // him as much more as they came later.
+  void restart_clocks() {
+    const auto move_to = [this](Parking::Queue& queue, auto later) {
+      Parking::Queue moved;
+      for (const auto& [until, id] : queue) {
+        parking_.connections.at(id).until = later(until);
+        moved.emplace(later(until), id);
+      }
+      queue = std::move(moved);
+    };
+    move_to(parking_.idle, [this](MonotonicTime) { return now_ + policy_.keep_alive; });
+    const MonotonicTime patient_until = now_ + policy_.patience;
+    if (!parking_.callers.empty())
+      move_to(parking_.callers,
+              [by = patient_until - parking_.callers.begin()->first](MonotonicTime until) { return until + by; });
+    for (auto& [id, each] : parking_.connections)
+      if (each.state == ConnectionState::offered) each.until = std::max(each.until, patient_until);
   }
 
   void call_from_now(ConnectionId id, ParkedConnection& connection) {
@@ -187,9 +228,10 @@ Step<Parking, ParkingAction> transition(Parking parking, const ParkingEvent& eve
 
 MonotonicTime next_deadline(const Parking& parking, MonotonicTime now) {
   MonotonicTime at = never;
-  if (!parking.idle.empty()) at = std::min(at, parking.idle.begin()->first);
+  if (parking.refuse_until > now) at = parking.refuse_until;  // so that whoever could not be heard is looked at again
+  if (!parking.sleeps && !parking.idle.empty()) at = std::min(at, parking.idle.begin()->first);
   if (parking.callers.empty()) return at;
-  at = std::min(at, parking.callers.begin()->first);
+  if (!parking.sleeps) at = std::min(at, parking.callers.begin()->first);
   for (const Adopter& each : parking.adopters)
     if (each.rests_until > now) at = std::min(at, each.rests_until);
   return at;
@@ -197,6 +239,11 @@ MonotonicTime next_deadline(const Parking& parking, MonotonicTime now) {
 
 bool takes_accepted(const Parking& parking, const ParkingPolicy& policy) {
   return parking.connections.size() < policy.most + policy.most_accepted;
+}
+
+bool has_room_for(const Parking& parking, const ParkingPolicy& policy, std::size_t more) {
+  const std::size_t taken = parking.connections.size();
+  return taken <= policy.most && more <= policy.most - taken;
 }
 
 bool is_quiet(const Parking& parking) { return parking.connections.size() == parking.idle.size(); }

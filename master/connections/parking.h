@@ -7,19 +7,26 @@
 //   (arrives) -> parked            there is room
 //   (arrives) -> (declined)        there is none: it stays the worker's
 //   (accepted) -> calling          by the master itself, at a stop: whether it has spoken or is about to
-//   parked    -> (declined)        it cannot be watched: the same
+//   (came)    -> parked            accepted by the master itself while the app sleeps
+//   parked    -> (declined)        it cannot be watched: the same. One that came is nobody's: it is calling then
 //   parked    -> calling           its client spoke, or has just come and is about to (OneIsLeft)
 //   parked    -> ending            its keep-alive is over, or nobody will serve any more: it is looked at once more
 //   parked, ending -> (closed)     its client hung up
 //   ending    -> calling           its client had spoken by then
 //   ending    -> (closed)          it had not
 //   calling   -> offered           somebody can take it: whoever called first is first
-//   calling   -> (refused)         nobody could until `patience` was over, or nobody will serve any more
+//   calling   -> (refused)         nobody could until `patience` was over, or nobody will serve any more, or a wake has
+//                                  failed and the next is not tried yet
 //   offered   -> (given)           its worker has it
 //   offered   -> calling           that worker declined, or is gone and had not said so
 //
 // So each that arrived ends in exactly one of declined, closed, refused and given, and none is offered to two workers
 // at once. Offers have no end of their own: one that does not answer hangs, and HealthWatch ends it.
+//
+// While the app sleeps (Sleeps, Wakes) all clocks stand still, those of the silent and those of callers, and start anew
+// at the wake. So nobody is refused here before the budget of a wake is over, whatever that budget is: it is the idle
+// core's, which says RefuseUntil when it has ended in vain, and Wakes when somebody serves. Until the end of such a
+// window whoever speaks is refused at once.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -34,7 +41,7 @@ namespace moult {
 struct ParkingPolicy {
   std::size_t most = 0;   // connections that are ours at a time, whatever their state
   Duration keep_alive{};  // from its arrival: how long a silent client is kept
-  Duration patience{};    // from its word: how long a client waits for a worker
+  Duration patience{};    // from its word, or the wake: how long a client waits for a worker while the app is awake
   // An adopter that declined is left in peace for so long; one that has lost a descriptor has no room for the next.
   Duration rest = std::chrono::milliseconds(100);
   // Offers that one worker may leave unanswered, as many as it may leave us: the rest wait for whoever answers first.
@@ -52,6 +59,7 @@ struct ParkedConnection {
   ConnectionState state = ConnectionState::parked;
   MonotonicTime until{};  // parked: its keep-alive; calling and offered: its patience
   WorkerId offered_to{};  // zero unless it is offered
+  bool came = false;      // accepted here while the app slept: no worker could have it back
 };
 struct Adopter {  // a worker that serves and takes connections
   WorkerId id;
@@ -69,8 +77,10 @@ struct Parking {
   std::map<ConnectionId, ParkedConnection> connections;
   Queue idle, callers;  // exactly those that are parked, and those that call, by `until`
   std::vector<Adopter> adopters;
-  std::uint64_t offers = 0;  // made so far: whose last one is the oldest is next
-  bool ends = false;         // nobody will serve any more
+  std::uint64_t offers = 0;                           // made so far: whose last one is the oldest is next
+  bool ends = false;                                  // nobody will serve any more
+  bool sleeps = false;                                // the clocks stand still
+  MonotonicTime refuse_until = MonotonicTime::min();  // callers are refused: a wake has failed
   ParkingCounts counts;
 };
 
@@ -78,6 +88,9 @@ struct Arrived {
   ConnectionId id;
 };
 struct Accepted {  // while takes_accepted() says so
+  ConnectionId id;
+};
+struct Came {  // while has_room_for() says so
   ConnectionId id;
 };
 struct CannotWatch {
@@ -115,9 +128,14 @@ struct AdopterGone {  // all that it said was heard
 };
 struct OneIsLeft {};  // at a stop: who serves now is the last one, and will hear RETIRE next
 struct ServiceEnds {};
-using ParkingEvent =
-    std::variant<Arrived, Accepted, CannotWatch, ClientSpoke, ClientHungUp, ClientSilent, AdoptedBy, DeclinedBy,
-                 AdopterServes, AdopterHeard, AdopterLeaves, AdopterGone, OneIsLeft, ServiceEnds, TimePassed>;
+struct Sleeps {};
+struct Wakes {};
+struct RefuseUntil {  // the past: callers are admitted again
+  MonotonicTime at;
+};
+using ParkingEvent = std::variant<Arrived, Accepted, Came, CannotWatch, ClientSpoke, ClientHungUp, ClientSilent,
+                                  AdoptedBy, DeclinedBy, AdopterServes, AdopterHeard, AdopterLeaves, AdopterGone,
+                                  OneIsLeft, ServiceEnds, Sleeps, Wakes, RefuseUntil, TimePassed>;
 
 struct TakeIn {  // tell its worker, and listen for its client
   ConnectionId id;
@@ -140,6 +158,7 @@ struct CloseIdle {
 };
 struct RefuseCaller {  // politely
   ConnectionId id;
+  Duration come_again_in;  // zero: nobody knows
 };
 using ParkingAction = std::variant<TakeIn, TurnAway, LookAgain, OfferTo, LetGo, CloseIdle, RefuseCaller>;
 
@@ -147,5 +166,6 @@ Step<Parking, ParkingAction> transition(Parking, const ParkingEvent&, const Park
 MonotonicTime next_deadline(const Parking&, MonotonicTime now);
 
 bool takes_accepted(const Parking&, const ParkingPolicy&);
+bool has_room_for(const Parking&, const ParkingPolicy&, std::size_t more);
 bool is_quiet(const Parking&);  // no client waits for a worker, and none is offered to one
 }  // namespace moult

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -20,22 +21,31 @@ Reading discard_some(int fd, std::size_t& discarded_bytes) {
 }
 }  // namespace
 
-const std::string_view Refusals::answer =
-    "HTTP/1.1 503 Service Unavailable\r\n"
-    "Content-Type: text/plain; charset=utf-8\r\n"
-    "Content-Length: 36\r\n"
-    "Retry-After: 1\r\n"
-    "Connection: close\r\n"
-    "\r\n"
-    "No worker is ready. Try again soon.\n";
+std::string Refusals::answer(Duration come_again_in) {
+  const auto seconds = std::max(std::chrono::ceil<std::chrono::seconds>(come_again_in), std::chrono::seconds(1));
+  return "HTTP/1.1 503 Service Unavailable\r\n"
+         "Content-Type: text/plain; charset=utf-8\r\n"
+         "Content-Length: 36\r\n"
+         "Retry-After: " +
+         std::to_string(seconds.count()) +
+         "\r\n"
+         "Connection: close\r\n"
+         "\r\n"
+         "No worker is ready. Try again soon.\n";
+}
 
 Refusals::Refusals(uv_loop_t* loop, std::size_t at_most)
     : loop_(loop), at_most_(at_most), timer_(make_timer(loop, this)) {}
 
 // An answer that the kernel does not take at once is for a client that does not read: it gets none.
-void Refusals::refuse(UniqueFd connection) {
+void Refusals::refuse(UniqueFd connection, Duration come_again_in) {
+  const std::string text = answer(come_again_in);
+  [[maybe_unused]] const ssize_t sent = ::send(connection.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  let_go(std::move(connection));
+}
+
+void Refusals::let_go(UniqueFd connection) {
   const int fd = connection.get();
-  [[maybe_unused]] const ssize_t sent = ::send(fd, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   ::shutdown(fd, SHUT_WR);
   std::size_t discarded_bytes = 0;
   Reading reading = Reading::more;

@@ -10,7 +10,16 @@
 namespace moult {
 namespace {
 inline constexpr int fin_acknowledged = 5;  // TCP_FIN_WAIT2; <netinet/tcp.h> and <linux/tcp.h> exclude each other
+int socket_option(int fd, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  return ::getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+}
 }  // namespace
+
+bool is_connection(int fd) {
+  return socket_option(fd, SO_TYPE) == SOCK_STREAM && socket_option(fd, SO_ACCEPTCONN) == 0;
+}
 
 Result<SendQueueReading> read_send_queue(int fd) {
   int domain = 0;
@@ -34,5 +43,10 @@ Result<SendQueueReading> read_send_queue(int fd) {
 void abort_connection(UniqueFd connection) {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(connection.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+bool reset_connection(int fd) {
+  const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
+  return ::connect(fd, &nobody, sizeof nobody) == 0;
 }
 }  // namespace moult

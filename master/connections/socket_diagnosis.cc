@@ -47,6 +47,7 @@ DiagnosedSocket socket_in(const nlmsghdr* message) {
   DiagnosedSocket socket{found->idiag_family, found->id, {}};
   socket.reading.unacknowledged_bytes = found->idiag_wqueue;
   socket.reading.tcp_state = found->idiag_state;
+  socket.inode = found->idiag_inode;
   int left = static_cast<int>(message->nlmsg_len - NLMSG_LENGTH(sizeof *found));
   for (const auto* attribute = reinterpret_cast<const rtattr*>(found + 1); RTA_OK(attribute, left);
        attribute = RTA_NEXT(attribute, left)) {
@@ -122,6 +123,13 @@ std::optional<TcpDoor> tcp_door(int listening_fd) {
     return door;
   }
   return std::nullopt;
+}
+
+std::vector<TcpDoor> tcp_doors(const std::vector<int>& listening_fds) {
+  std::vector<TcpDoor> doors;
+  for (const int fd : listening_fds)
+    if (const auto door = tcp_door(fd)) doors.push_back(*door);
+  return doors;
 }
 
 Result<std::vector<DiagnosedSocket>> undelivered_at(const std::vector<TcpDoor>& doors) {

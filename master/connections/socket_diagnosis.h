@@ -25,11 +25,13 @@ struct TcpDoor {
 };
 // Nothing: it is no TCP socket.
 std::optional<TcpDoor> tcp_door(int listening_fd);
+std::vector<TcpDoor> tcp_doors(const std::vector<int>& listening_fds);  // those of TCP
 
 struct DiagnosedSocket {
   std::uint8_t family;
   inet_diag_sockid handle;  // as the kernel wants it back; its cookie tells two connections of one address apart
   SendQueueReading reading;
+  std::uint64_t inode = 0;  // as fstat() says it of a descriptor; zero: nobody holds it any more
 
   TailId id() const;
 };

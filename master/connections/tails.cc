@@ -4,9 +4,7 @@
 #include <set>
 namespace moult {
 namespace {
-bool is_settled(const Tail& tail) {
-  return is_final(tail.linger.delivery) || tail.ladder.state != AbortState::climbing;
-}
+bool is_settled(const Tail& tail) { return is_final(tail.linger.state) || tail.ladder.state != AbortState::climbing; }
 
 class Transition {
  public:
@@ -25,6 +23,7 @@ class Transition {
     tails_.seen = true;
     tails_.failed_looks = 0;
     tails_.unwatched = 0;
+    for (const TailId id : e.taken) forget_taken(id);
     forget_vanished(e.readings);
     for (const TailReading& each : e.readings) read(each);
     look_later();
@@ -73,6 +72,12 @@ class Transition {
     tails_.next_look = now_ + tails_.wait;
     tails_.wait = longer(tails_.wait, policy_.linger);
   }
+  void forget_taken(TailId id) {
+    const auto found = tails_.tails.find(id);
+    if (found == tails_.tails.end()) return;
+    if (!is_settled(found->second)) --tails_.counts.begun;
+    tails_.tails.erase(found);
+  }
   void forget_vanished(const std::vector<TailReading>& readings) {
     std::set<TailId> known;
     for (const TailReading& each : readings) known.insert(each.id);
@@ -85,7 +90,7 @@ class Transition {
     if (found != tails_.tails.end()) {
       take_in(seen.id, found->second, seen.reading);
       // What a live worker sends on it later is another tail.
-      if (found->second.linger.delivery == Delivery::delivered) tails_.tails.erase(found);
+      if (found->second.linger.state == LingerState::delivered) tails_.tails.erase(found);
       return;
     }
     if (seen.reading.unacknowledged_bytes == 0) return;
@@ -95,19 +100,19 @@ class Transition {
     tail.linger = begin_linger(policy_.linger, now_);
     take_in(seen.id, tail, seen.reading);
   }
-  void take_in(TailId id, Tail& tail, const Look& look) {
+  void take_in(TailId id, Tail& tail, const SendQueueLook& look) {
     const bool counted = is_settled(tail);
     tail.linger = advance(tail.linger, look, policy_.linger, now_);
     if (counted) return;
-    switch (tail.linger.delivery) {
-      case Delivery::underway: return;
-      case Delivery::stalled: return climb(id, tail);
-      case Delivery::delivered: ++tails_.counts.delivered; return;
-      case Delivery::reset: ++tails_.counts.reset; return;
+    switch (tail.linger.state) {
+      case LingerState::underway: return;
+      case LingerState::stalled: return climb(id, tail);
+      case LingerState::delivered: ++tails_.counts.delivered; return;
+      case LingerState::reset: ++tails_.counts.reset; return;
     }
   }
   void climb(TailId id, Tail& tail) {
-    if (!tails_.may_abort || tail.asked || tail.linger.delivery != Delivery::stalled) return;
+    if (!tails_.may_abort || tail.asked || tail.linger.state != LingerState::stalled) return;
     if (tail.ladder.state != AbortState::climbing || tail.ladder.backoff.retry_at > now_) return;
     tail.asked = true;
     actions_.push_back(AbortTail{id});
@@ -146,16 +151,20 @@ Step<Tails, TailAction> transition(Tails tails, const TailEvent& event, const Ta
 MonotonicTime next_deadline(const Tails& tails, MonotonicTime) {
   MonotonicTime first = tails.next_look;
   for (const auto& [id, tail] : tails.tails)
-    if (tail.linger.delivery == Delivery::stalled && tails.may_abort && !tail.asked && !is_settled(tail))
+    if (tail.linger.state == LingerState::stalled && tails.may_abort && !tail.asked && !is_settled(tail))
       first = std::min(first, tail.ladder.backoff.retry_at);
   return first;
 }
 
 TailVerdict verdict(const Tails& tails, const TailPolicy& policy) {
-  const auto failed_closed = [](const auto& each) { return each.second.ladder.state == AbortState::fail_closed; };
   if (tails.failed_looks >= policy.most_failed_looks) return TailVerdict::fail_closed;
-  if (std::ranges::any_of(tails.tails, failed_closed)) return TailVerdict::fail_closed;
+  if (failed_closed(tails) > 0) return TailVerdict::fail_closed;
   return tails.seen && tails.unwatched == 0 && underway(tails) == 0 ? TailVerdict::delivered : TailVerdict::underway;
+}
+
+std::size_t failed_closed(const Tails& tails) {
+  const auto is_failed = [](const auto& each) { return each.second.ladder.state == AbortState::fail_closed; };
+  return static_cast<std::size_t>(std::ranges::count_if(tails.tails, is_failed));
 }
 
 std::size_t underway(const Tails& tails) {
@@ -165,7 +174,7 @@ std::size_t underway(const Tails& tails) {
 
 std::size_t stalled(const Tails& tails) {
   const auto is_stalled = [](const auto& each) {
-    return each.second.linger.delivery == Delivery::stalled && !is_settled(each.second);
+    return each.second.linger.state == LingerState::stalled && !is_settled(each.second);
   };
   return static_cast<std::size_t>(std::ranges::count_if(tails.tails, is_stalled));
 }

@@ -63,6 +63,7 @@ struct TailWatchBegins {
 };
 struct TailsSeen {  // all with unacknowledged bytes, and those of `tails` that the kernel still knows
   std::vector<TailReading> readings;
+  std::vector<TailId> taken = {};  // of `tails`: another watches them now, and counts them; not among the readings
 };
 struct TailsUnseen {};  // the look failed
 struct TailAbortAnswered {
@@ -84,4 +85,5 @@ MonotonicTime next_deadline(const Tails&, MonotonicTime now);
 TailVerdict verdict(const Tails&, const TailPolicy&);
 std::size_t underway(const Tails&);  // that are watched and have no outcome yet, stalled ones among them
 std::size_t stalled(const Tails&);
+std::size_t failed_closed(const Tails&);  // and not over since
 }  // namespace moult

@@ -10,7 +10,9 @@
 #include "master/control/client_streams.h"
 #include "master/control/control_client.h"
 #include "master/control/fleet_table.h"
+#include "master/control/schedule_table.h"
 #include "master/control/status_table.h"
+#include "master/control/text_table.h"
 namespace moult {
 namespace {
 using nlohmann::json;
@@ -31,6 +33,15 @@ int no_connection(const ClientSurroundings& around, const ClientRequest& request
                   "): start it with 'moult run', or say which one with -n NAME or --control PATH");
 }
 
+// Answered with an outcome, which may take its time.
+const char* slow_wish(const Command& command) {
+  const auto* reload = std::get_if<ReloadCommand>(&command);
+  if (reload && reload->wait) return "reload";
+  if (std::holds_alternative<RunCallCommand>(command)) return "call";
+  if (std::holds_alternative<SleepCommand>(command)) return "sleep";
+  return std::holds_alternative<WakeCommand>(command) ? "wake" : nullptr;
+}
+
 bool waits(const Command& command) {
   const auto* reload = std::get_if<ReloadCommand>(&command);
   const auto* stop = std::get_if<StopCommand>(&command);
@@ -42,17 +53,18 @@ int too_late(const ClientSurroundings& around, const char* what) {
 }
 
 int unanswered(const ClientSurroundings& around, const ClientRequest& request, const NoAnswer& answer) {
-  if (!std::holds_alternative<ReloadCommand>(request.command) || !waits(request.command))
-    return fail(around, client_nobody, answer.why);
-  if (answer.too_late) return too_late(around, "the reload has not ended");
-  return fail(around, client_refused, "moult ended before the reload did (" + answer.why + ")");
+  const char* wish = slow_wish(request.command);
+  if (!wish) return fail(around, client_nobody, answer.why);
+  if (answer.too_late) return too_late(around, ("the " + std::string(wish) + " has not ended").c_str());
+  return fail(around, client_refused, "moult ended before the " + std::string(wish) + " did (" + answer.why + ")");
 }
 
 int refused(const ClientSurroundings& around, const ClientRequest& request, const RefusedByMaster& answer) {
-  const bool reload = waits(request.command) && std::holds_alternative<ReloadCommand>(request.command);
-  if (!reload) return fail(around, client_refused, answer.why);
+  const char* wish = slow_wish(request.command);
+  if (!wish) return fail(around, client_refused, answer.why);
   const bool traceback = answer.why.find('\n') != std::string::npos;
-  return fail(around, client_refused, (traceback ? "the reload failed:\n" : "the reload failed: ") + answer.why);
+  return fail(around, client_refused,
+              "the " + std::string(wish) + (traceback ? " failed:\n" : " failed: ") + answer.why);
 }
 
 int print_stop(const ClientSurroundings& around, const ClientRequest& request, ControlClient& client) {
@@ -79,9 +91,24 @@ int print_document(const ClientSurroundings& around, const ClientRequest& reques
   return client_done;
 }
 
+int print_status(const ClientSurroundings& around, const ClientRequest& request, const json& status) {
+  if (!request.schedule) return print_document(around, request, status, status_table);
+  const json& calls = field(status, "schedule");
+  const json shown = calls.is_array() ? calls : json::array();
+  return print_document(around, request, request.json ? shown : status, schedule_table);
+}
+
+int print_call(const ClientSurroundings& around, const ClientRequest& request, const std::string& name,
+               const json& ended) {
+  if (request.json) around.out << ended.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
+  else around.out << name << ": " << call_in_words(ended) << std::endl;
+  return went_well(ended) ? client_done : client_refused;
+}
+
 int print(const ClientSurroundings& around, const ClientRequest& request, const json& result, ControlClient& client) {
   return std::visit(
-      Match{[&](const StatusCommand&) -> int { return print_document(around, request, result, status_table); },
+      Match{[&](const StatusCommand&) -> int { return print_status(around, request, result); },
+            [&](const RunCallCommand& call) -> int { return print_call(around, request, call.name, result); },
             [&](const EventsCommand&) -> int { return client_done; },  // show_events() has asked
             [&](const FleetCommand&) -> int { return print_document(around, request, result, fleet_table); },
             [&](const VersionCommand&) -> int {
@@ -97,6 +124,14 @@ int print(const ClientSurroundings& around, const ClientRequest& request, const 
             [&](const RecycleCommand&) -> int {
               around.out << "workers asked to go: " << word(result, "asked")
                          << "; each goes when the cooldown and the budget let it: see 'moult status'" << std::endl;
+              return client_done;
+            },
+            [&](const SleepCommand&) -> int {
+              around.out << "asleep: the next caller wakes the app" << std::endl;
+              return client_done;
+            },
+            [&](const WakeCommand&) -> int {
+              around.out << "awake: the app serves" << std::endl;
               return client_done;
             },
             [&](const ReloadCommand& reload) -> int {
@@ -120,8 +155,8 @@ int ask(const ClientSurroundings& around, const ClientRequest& request) {
   if (request.watch) return watch_status(*client, output_of(around, request));
   if (std::holds_alternative<EventsCommand>(request.command))
     return show_events(*client, {request.filter, request.last, request.follow}, output_of(around, request));
-  const bool long_answer = std::holds_alternative<ReloadCommand>(request.command) && waits(request.command);
-  const ControlAnswer answer = client->ask(request.command, long_answer ? request.longest_wait : control_answer_limit);
+  const ControlAnswer answer =
+      client->ask(request.command, slow_wish(request.command) ? request.longest_wait : control_answer_limit);
   return std::visit(Match{[&](const json& result) { return print(around, request, result, *client); },
                           [&](const RefusedByMaster& why) { return refused(around, request, why); },
                           [&](const NoAnswer& why) { return unanswered(around, request, why); }},

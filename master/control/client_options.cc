@@ -27,7 +27,10 @@ constexpr std::array known{Known{"status", "show what the running moult and its 
                            Known{"stop", "stop the running moult: gracefully, or with --now"},
                            Known{"reload", "load the app's code anew and replace the workers"},
                            Known{"recycle", "replace the worker of a slot, or all workers, one after the other"},
+                           Known{"sleep", "put the app to sleep until somebody calls, and wait until it is asleep"},
+                           Known{"wake", "wake the app, and wait until a worker serves"},
                            Known{"fleet", "show what the fleet's budget allows: moult fleet status"},
+                           Known{"schedule", "show the scheduled calls, or make one now: moult schedule ls | run NAME"},
                            Known{"version", "print the version of this program and of the running moult"}};
 
 void add_events(cxxopts::Options& options) {
@@ -49,7 +52,7 @@ cxxopts::Options options_of(const std::string& command, const char* purpose) {
   add("control", "the control socket (default: by name; MOULT_CONTROL)", cxxopts::value<std::string>(), "PATH");
   add("n,name", "the name of the instance (default: moult; MOULT_NAME)", cxxopts::value<std::string>(), "NAME");
   add("h,help", "print this");
-  if (command == "status" || command == "fleet") add("json", "print the document as JSON");
+  if (command == "status" || command == "fleet" || command == "schedule") add("json", "print the document as JSON");
   if (command == "status") add("watch", "show it anew each second, until interrupted");
   if (command == "events") add_events(options);
   if (command == "stop") add("now", "do not wait for requests in flight");
@@ -57,6 +60,8 @@ cxxopts::Options options_of(const std::string& command, const char* purpose) {
     add("wait", "wait until it has ended, and say how");
     add("timeout", "how long --wait waits (seconds, or ms s m h; default 1h)", cxxopts::value<std::string>(), "T");
   }
+  if (command == "sleep" || command == "wake")
+    add("timeout", "how long to wait for it (seconds, or ms s m h; default 1h)", cxxopts::value<std::string>(), "T");
   if (command == "recycle") {
     options.positional_help("[SLOT]");
     add("slot", "", cxxopts::value<std::vector<std::string>>());
@@ -64,6 +69,13 @@ cxxopts::Options options_of(const std::string& command, const char* purpose) {
   }
   if (command == "fleet") {
     options.positional_help("status");
+    add("what", "", cxxopts::value<std::vector<std::string>>());
+    options.parse_positional("what");
+  }
+  if (command == "schedule") {
+    add("timeout", "how long run waits for the call (seconds, or ms s m h; default: until it has ended)",
+        cxxopts::value<std::string>(), "T");
+    options.positional_help("ls | run NAME");
     add("what", "", cxxopts::value<std::vector<std::string>>());
     options.parse_positional("what");
   }
@@ -111,6 +123,13 @@ Result<Command> fleet_command(const cxxopts::ParseResult& given) {
   return Error{"fleet takes one word: moult fleet status"};
 }
 
+Result<Command> schedule_command(const cxxopts::ParseResult& given) {
+  const auto what = given.count("what") ? given["what"].as<std::vector<std::string>>() : std::vector<std::string>();
+  if (what == std::vector<std::string>{"ls"}) return Command{StatusCommand{}};
+  if (what.size() == 2 && what[0] == "run") return Command{RunCallCommand{what[1]}};
+  return Error{"schedule takes ls, or run and a name: moult schedule ls | run NAME"};
+}
+
 Result<std::optional<unsigned>> number_option(const cxxopts::ParseResult& given, const char* name) {
   if (!given.count(name)) return std::optional<unsigned>();
   const auto number = whole_number(given[name].as<std::string>());
@@ -149,8 +168,11 @@ Result<Command> command_of(const std::string& name, const cxxopts::ParseResult& 
   if (name == "reload") return Command{ReloadCommand{given.count("wait") > 0}};
   if (name == "status") return Command{StatusCommand{}};
   if (name == "events") return Command{EventsCommand{}};
+  if (name == "sleep") return Command{SleepCommand{}};
+  if (name == "wake") return Command{WakeCommand{}};
   if (name == "recycle") return recycle_command(given);
   if (name == "fleet") return fleet_command(given);
+  if (name == "schedule") return schedule_command(given);
   const auto numbers =
       given.count("workers") ? given["workers"].as<std::vector<std::string>>() : std::vector<std::string>();
   if (const auto workers = numbers.size() == 1 ? whole_number(numbers.front()) : std::nullopt)
@@ -177,11 +199,15 @@ Result<ClientRequest> parse(const Known& command, int argc, const char* const* a
   auto read = command_of(name, given);
   if (!read) return read.error();
   request.command = *read;
-  request.json = (name == "status" || name == "fleet" || name == "events") && given.count("json") > 0;
+  request.json =
+      (name == "status" || name == "fleet" || name == "events" || name == "schedule") && given.count("json") > 0;
+  request.schedule = name == "schedule";
+  if (request.schedule) request.longest_wait = longest_call_wait;
   request.watch = name == "status" && given.count("watch") > 0;
   if (name == "events")
     if (const auto events = read_events(given, request); !events) return events.error();
-  if ((name == "stop" || name == "reload") && given.count("timeout")) {
+  const bool waits = name == "stop" || name == "reload" || name == "sleep" || name == "wake" || name == "schedule";
+  if (waits && given.count("timeout")) {
     const auto wait = parse_wait(given["timeout"].as<std::string>());
     if (!wait) return wait.error();
     request.longest_wait = *wait;

@@ -1,8 +1,8 @@
 #pragma once
 // The command line of the commands that speak to a running moult:
 //   moult status [--json] [--watch] · events [-f] [--event NAME] [--slot N] [--pid N] [--reason R] [--last N] · scale N
-//   · stop [--now] [--wait] [--timeout T] · reload [--wait] [--timeout T] · recycle [SLOT] · fleet status [--json] ·
-//   version
+//   · stop [--now] [--wait] [--timeout T] · reload [--wait] [--timeout T] · recycle [SLOT] · sleep [--timeout T] ·
+//   wake [--timeout T] · fleet status [--json] · schedule ls [--json] · schedule run NAME [--timeout T] · version
 // each with --control PATH or -n NAME. Reads its arguments and the given environment only.
 #include <functional>
 #include <optional>
@@ -16,6 +16,9 @@
 namespace moult {
 // How long `--wait` waits when --timeout does not say: a reload of many workers goes one by one, each with its grace.
 inline constexpr Duration default_longest_wait = std::chrono::hours(1);
+
+// `schedule run` waits for the call, which may have a timeout of 24 h and a store to ask.
+inline constexpr Duration longest_call_wait = std::chrono::hours(25);
 
 inline constexpr std::size_t shown_before_following = 10;  // as tail -f does
 
@@ -32,6 +35,7 @@ struct ClientRequest {
   bool follow = false;              // events: and those to come
   EventFilter filter = {};          // events
   std::optional<std::size_t> last;  // events: of those that have been, so many
+  bool schedule = false;            // status: of it, the schedule
   std::string help;                 // not empty: print it, ask nobody
 };
 

@@ -73,7 +73,7 @@ class EventsShown {
 
   int run() {
     if (const auto ended = tell_what_has_been()) return *ended;
-    while (wish_.follow && to_.out) {
+    while (wish_.follow && to_.out && !stopped_ && stdout_is_read()) {
       std::deque<json> events;
       if (const auto ended = ask(true, events)) return *ended;
       for (const json& each : events) print(each);
@@ -103,8 +103,10 @@ class EventsShown {
       to_.err << "moult: " << missed << " events came faster than they were read, and are missing here" << std::endl;
     const json& told = field(result, "events");
     if (told.is_array())
-      for (const json& each : told)
+      for (const json& each : told) {
+        stopped_ = stopped_ || field(each, "event") == "master_stopped";
         if (lets_through(wish_.filter, each)) events.push_back(each);
+      }
     after_ = std::max(after_, number(result, "last"));
     return std::nullopt;
   }
@@ -115,6 +117,7 @@ class EventsShown {
   const EventsWish& wish_;
   const ClientOutput& to_;
   std::uint64_t after_ = 0;  // the number of the last one that we have
+  bool stopped_ = false;     // the last of all was told
 };
 }  // namespace
 

@@ -61,6 +61,12 @@ Result<Command> parse_events(const json& frame) {
   return Command{EventsCommand{found->get<std::uint64_t>(), *wait}};
 }
 
+Result<Command> parse_run_call(const json& frame) {
+  const auto found = frame.find("name");
+  if (found == frame.end() || !found->is_string()) return Error{"run_call needs 'name', a string"};
+  return Command{RunCallCommand{found->get<std::string>()}};
+}
+
 Result<Command> parse_reload(const json& frame) {
   const auto wait = flag(frame, "wait");
   if (!wait) return wait.error();
@@ -101,12 +107,20 @@ Result<Command> parse_command(const json& frame) {
     if ((stray = unknown_key(frame, name, {"after", "wait"}))) return *stray;
     return parse_events(frame);
   }
+  if (name == "run_call") {
+    if ((stray = unknown_key(frame, name, {"name"}))) return *stray;
+    return parse_run_call(frame);
+  }
   if (name == "fleet") {
     if ((stray = unknown_key(frame, name, {}))) return *stray;
     return Command{FleetCommand{}};
   }
+  if (name == "sleep" || name == "wake") {
+    if ((stray = unknown_key(frame, name, {}))) return *stray;
+    return name == "sleep" ? Command{SleepCommand{}} : Command{WakeCommand{}};
+  }
   return Error{"no command '" + name.substr(0, 40) +
-               "' (commands: status, version, scale, stop, reload, recycle, fleet, events)"};
+               "' (commands: status, version, scale, stop, reload, recycle, fleet, events, run_call, sleep, wake)"};
 }
 
 json command_json(const Command& command) {
@@ -127,10 +141,16 @@ json command_json(const Command& command) {
                      frame["wait"] = c.wait;
                    },
                    [&](const FleetCommand&) { frame["command"] = "fleet"; },
+                   [&](const SleepCommand&) { frame["command"] = "sleep"; },
+                   [&](const WakeCommand&) { frame["command"] = "wake"; },
                    [&](const EventsCommand& c) {
                      frame["command"] = "events";
                      frame["after"] = c.after;
                      frame["wait"] = c.wait;
+                   },
+                   [&](const RunCallCommand& c) {
+                     frame["command"] = "run_call";
+                     frame["name"] = c.name;
                    },
                    [&](const RecycleCommand& c) {
                      frame["command"] = "recycle";

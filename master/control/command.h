@@ -33,8 +33,13 @@ struct EventsCommand {
 struct RecycleCommand {
   std::optional<unsigned> slot;  // none: all workers
 };
+struct RunCallCommand {  // schedule run; answered when the call has ended
+  std::string name;
+};
+struct SleepCommand {};  // both are answered with the outcome
+struct WakeCommand {};
 using Command = std::variant<StatusCommand, VersionCommand, ScaleCommand, StopCommand, ReloadCommand, RecycleCommand,
-                             FleetCommand, EventsCommand>;
+                             FleetCommand, EventsCommand, RunCallCommand, SleepCommand, WakeCommand>;
 
 // Unknown commands, unknown keys and wrong types are refused: an older master never half obeys a newer client.
 Result<Command> parse_command(const nlohmann::json& frame);

@@ -16,6 +16,13 @@ CommandResult outcome_result(const ReloadOutcome& outcome) {
   return R"({"generation":)" + std::to_string(outcome.generation.value) + "}";
 }
 
+std::function<void(Result<void>)> state_for(const char* state, std::function<void(CommandResult)> later) {
+  return [state, later = std::move(later)](const Result<void>& outcome) {
+    if (!outcome) return later(outcome.error());
+    later(std::string(R"({"idle":")") + state + R"("})");
+  };
+}
+
 Answer reload(Operator& wishes, const ReloadCommand& command, const std::string& asked_by,
               std::function<void(CommandResult)> later) {
   auto finished = [wait = command.wait, later = std::move(later)](const ReloadOutcome& outcome) {
@@ -52,6 +59,19 @@ Answer run_command(Operator& wishes, const ControlIdentity& identity, const Comm
             },
             [&](const EventsCommand& c) -> Answer {
               wishes.events(c, std::move(later));
+              return std::nullopt;
+            },
+            [&](const RunCallCommand& c) -> Answer {
+              const auto begun = wishes.run_call(asked_by, c.name, std::move(later));
+              if (!begun) return begun.error();
+              return std::nullopt;
+            },
+            [&](const SleepCommand&) -> Answer {
+              wishes.sleep(asked_by, state_for("asleep", std::move(later)));
+              return std::nullopt;
+            },
+            [&](const WakeCommand&) -> Answer {
+              wishes.wake(asked_by, state_for("active", std::move(later)));
               return std::nullopt;
             },
             [&](const RecycleCommand& c) -> Answer {

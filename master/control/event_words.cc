@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "master/control/text_table.h"
 namespace moult {
@@ -38,20 +39,16 @@ std::string known(const json& event, const char* before, const char* key) {
   return said == "-" ? "" : before + said;
 }
 
-std::string first_line(const json& event, const char* before, const char* key) {
-  const json& said = field(event, key);
-  if (!said.is_string() || said.get_ref<const std::string&>().empty()) return "";
-  std::string shown = said.get<std::string>();
-  shown.erase(shown.find_last_not_of(" \n") + 1);
-  const auto last = shown.rfind('\n');  // of a traceback the last line says what it was
-  return before + harmless(last == std::string::npos ? shown : shown.substr(last + 1));
+std::string known_line(const json& event, const char* before, const char* key) {
+  const std::string said = last_line(field(event, key));
+  return said.empty() ? "" : before + said;
 }
 
 std::string how_it_ended(const json& event) {
   std::string said = known(event, ": killed by ", "signal") + known(event, ": exit ", "exit_status") +
                      known(event, ": failed in ", "stage");
   if (field(event, "oom_killed") == json(true)) said += ", out of memory";
-  return said + first_line(event, ": ", "cause");
+  return said + known_line(event, ": ", "cause");
 }
 
 std::string because(const json& event) {
@@ -113,46 +110,110 @@ std::string lifetimes(const json& event) {
          text(field(event, "requests_p10")) + " requests or fewer";
 }
 
-const std::vector<std::pair<std::string_view, Words>>& all_words() {
-  static const std::vector<std::pair<std::string_view, Words>> all{
-      {"master_started", [](const json& e) { return "moult" + known(e, " ", "version") + " starts"; }},
-      {"master_stopped",
-       [](const json& e) {
-         return "moult has stopped: exit " + text(field(e, "exit_status")) + " after " +
-                lasted(field(e, "uptime_seconds"));
-       }},
-      {"worker_ready", [](const json& e) { return worker(e) + " serves" + known(e, ", generation ", "generation"); }},
-      {"worker_exited",
-       [](const json& e) {
-         const bool crashed = field(e, "state") == json("serving");
-         return worker(e) + (crashed ? " crashed" : " is gone") + how_it_ended(e);
-       }},
-      {"boot_failed", [](const json& e) { return worker(e) + " did not get ready" + how_it_ended(e); }},
-      {"fork_server_gone", [](const json& e) { return "the fork server is gone" + how_it_ended(e); }},
-      {"reload_started", [](const json& e) { return "a reload begins" + known(e, ": generation ", "generation"); }},
-      {"reload_finished",
-       [](const json& e) {
-         return "the reload has ended: " + text(field(e, "outcome")) + first_line(e, ": ", "error");
-       }},
-      {"worker_recycled", recycled},
-      {"hold_started", hold_started},
-      {"hold_ended",
-       [](const json& e) {
-         return worker(e) + " no longer waits for " + hold_in_words(text(field(e, "reason"))) + ", after " +
-                lasted(field(e, "held_seconds"));
-       }},
-      {"gate_ungated",
-       [](const json& e) { return worker(e) + " is replaced ahead of the budget: " + text(field(e, "reason")); }},
-      {"alarm_firing", [](const json& e) { return "workers live too short" + lifetimes(e); }},
-      {"alarm_cleared", [](const json& e) { return "workers live long enough again" + lifetimes(e); }},
-      {"pressure_futile",
-       [](const json& e) {
-         return "replacing workers under memory pressure frees nothing: no more of it for " +
-                lasted(field(e, "for_seconds"));
-       }},
-      {"events_dropped", [](const json& e) { return text(field(e, "count")) + " events were lost"; }}};
-  return all;
+std::string call_outcome_in_words(const json& event) {
+  const std::string outcome = text(field(event, "outcome"));
+  if (outcome == "timed_out") return "was not answered within its timeout";
+  if (outcome == "cut_off") return "was cut off before it was answered";
+  if (outcome == "not_served") return "was not made: nobody served";
+  if (outcome == "claimed_elsewhere") return "is made by another instance";
+  if (outcome == "store_unreachable") return "was not made here: it could not be claimed";
+  if (outcome == "lost") return "is lost: its instance ended before it said more" + known(event, ", ", "holder");
+  if (outcome == "stopped") return "was not made: moult was stopping";
+  return "ended: " + outcome;
 }
+
+std::string milliseconds(const json& seconds) {
+  if (!seconds.is_number() || seconds.get<double>() >= 1) return lasted(seconds);
+  return std::to_string(std::lround(seconds.get<double>() * 1000)) + "ms";
+}
+
+std::string slept_because(const std::string& reason) {
+  if (reason == "idle") return "nobody called";
+  return reason == "operator" ? "asked for" : reason;
+}
+
+std::string caller_in_words(const std::string& caller) {
+  if (caller == "caller") return "a visitor";
+  if (caller == "call") return "a scheduled call";
+  if (caller == "app_due") return "the app's own schedule";
+  return caller == "operator" ? "an operator" : caller;
+}
+
+constexpr std::pair<std::string_view, Words> all_words[]{
+    {"master_started", [](const json& e) { return "moult" + known(e, " ", "version") + " starts"; }},
+    {"master_stopped",
+     [](const json& e) {
+       return "moult has stopped: exit " + text(field(e, "exit_status")) + " after " +
+              lasted(field(e, "uptime_seconds"));
+     }},
+    {"worker_ready", [](const json& e) { return worker(e) + " serves" + known(e, ", generation ", "generation"); }},
+    {"worker_exited",
+     [](const json& e) {
+       const bool crashed = field(e, "state") == json("serving");
+       return worker(e) + (crashed ? " crashed" : " is gone") + how_it_ended(e);
+     }},
+    {"boot_failed", [](const json& e) { return worker(e) + " did not get ready" + how_it_ended(e); }},
+    {"fork_server_gone", [](const json& e) { return "the fork server is gone" + how_it_ended(e); }},
+    {"reload_started", [](const json& e) { return "a reload begins" + known(e, ": generation ", "generation"); }},
+    {"reload_finished",
+     [](const json& e) { return "the reload has ended: " + text(field(e, "outcome")) + known_line(e, ": ", "error"); }},
+    {"worker_recycled", recycled},
+    {"hold_started", hold_started},
+    {"hold_ended",
+     [](const json& e) {
+       return worker(e) + " no longer waits for " + hold_in_words(text(field(e, "reason"))) + ", after " +
+              lasted(field(e, "held_seconds"));
+     }},
+    {"gate_ungated",
+     [](const json& e) { return worker(e) + " is replaced ahead of the budget: " + text(field(e, "reason")); }},
+    {"alarm_firing", [](const json& e) { return "workers live too short" + lifetimes(e); }},
+    {"alarm_cleared", [](const json& e) { return "workers live long enough again" + lifetimes(e); }},
+    {"pressure_futile",
+     [](const json& e) {
+       return "replacing workers under memory pressure frees nothing: no more of it for " +
+              lasted(field(e, "for_seconds"));
+     }},
+    {"scheduled_call",
+     [](const json& e) {
+       const bool answered = field(e, "outcome") == json("answered");
+       const std::string how =
+           answered ? "was answered " + text(field(e, "status")) + " after " + lasted(field(e, "duration_seconds"))
+                    : call_outcome_in_words(e);
+       return "the scheduled call '" + text(field(e, "name")) + "' " + how + known_line(e, ": ", "cause");
+     }},
+    {"linger_aborted",
+     [](const json& e) {
+       return text(field(e, "connections")) + " clients that took nothing of their answer for " +
+              lasted(field(e, "stalled_seconds")) + " were cut off, before the " + text(field(e, "during"));
+     }},
+    {"fail_closed",
+     [](const json& e) {
+       const bool stops = field(e, "during") == json("stop");
+       return std::string(stops ? "moult leaves" : "the app stays awake") + ": of the answers to " +
+              text(field(e, "connections")) + " clients it is not known that they have arrived (" +
+              text(field(e, "cause")) + ")" + known_line(e, ": ", "error");
+     }},
+    {"slept",
+     [](const json& e) {
+       return "the app sleeps: " + slept_because(text(field(e, "reason"))) + ", after " +
+              lasted(field(e, "awake_seconds")) + " awake";
+     }},
+    {"woke",
+     [](const json& e) {
+       return "the app is awake for " + caller_in_words(text(field(e, "caller"))) + ", after " +
+              milliseconds(field(e, "latency_seconds"));
+     }},
+    {"wake_failed",
+     [](const json& e) {
+       return "the app could not be woken for " + caller_in_words(text(field(e, "caller"))) + ": callers get 503 for " +
+              lasted(field(e, "retry_in_seconds")) + known_line(e, ": ", "cause");
+     }},
+    {"stop_failed",
+     [](const json& e) {
+       return "the app was to sleep and stays awake: the next attempt is in " + lasted(field(e, "retry_in_seconds")) +
+              known_line(e, ": ", "cause");
+     }},
+    {"events_dropped", [](const json& e) { return text(field(e, "count")) + " events were lost"; }}};
 }  // namespace
 
 std::string hold_in_words(const std::string& reason) {
@@ -172,7 +233,7 @@ std::string hold_in_words(const std::string& reason) {
 
 std::string event_sentence(const json& event) {
   const std::string name = text(field(event, "event"));
-  for (const auto& [known_name, words] : all_words())
+  for (const auto& [known_name, words] : all_words)
     if (known_name == name) return words(event);
   return name + ": " + harmless(event.dump(-1, ' ', false, json::error_handler_t::replace));
 }
@@ -182,7 +243,7 @@ std::string event_for_people(const json& event) { return text(field(event, "at")
 const std::vector<std::string_view>& event_names() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> all;
-    for (const auto& each : all_words()) all.push_back(each.first);
+    for (const auto& each : all_words) all.push_back(each.first);
     return all;
   }();
   return names;

@@ -72,6 +72,32 @@ Result<unsigned> Operator::recycle(const std::string& asked_by, std::optional<un
   return asked;
 }
 
+Result<void> Operator::run_call(const std::string& asked_by, const std::string& name,
+                                std::function<void(Result<std::string>)> ended) {
+  auto begun = stopping() ? Error{"no call is made: moult is stopping"} : parts_.run_call(name, std::move(ended));
+  if (!begun) refuse(asked_by, begun.error().message);
+  else parts_.say("the scheduled call '" + name + "' is made: asked by " + asked_by);
+  return begun;
+}
+
+void Operator::sleep(const std::string& asked_by, std::function<void(Result<void>)> told) {
+  if (stopping()) {
+    refuse(asked_by, "no sleep: moult is stopping");
+    return told(Error{"no sleep: moult is stopping"});
+  }
+  parts_.say("the app is to sleep: asked by " + asked_by);
+  parts_.sleep(std::move(told));
+}
+
+void Operator::wake(const std::string& asked_by, std::function<void(Result<void>)> told) {
+  if (stopping()) {
+    refuse(asked_by, "no wake: moult is stopping");
+    return told(Error{"no wake: moult is stopping"});
+  }
+  parts_.say("the app is to wake: asked by " + asked_by);
+  parts_.wake(std::move(told));
+}
+
 void Operator::reopen_logs(const std::string& asked_by) {
   parts_.reopen_logs();  // first, so that the line below is in the new file
   parts_.say("log files reopened: asked by " + asked_by);

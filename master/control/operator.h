@@ -20,6 +20,7 @@ struct OperatorParts {
   std::function<void(std::function<void(const ReloadOutcome&)> finished)> reload;
   std::function<Result<unsigned>(std::optional<unsigned> slot)> recycle;  // none: all
   std::function<Result<void>()> room_for_a_reload;
+  std::function<void(std::function<void(Result<void>)> told)> sleep, wake;
   std::function<unsigned()> wanted;
   std::function<Result<void>(unsigned workers)> affordable;  // could any of so many be replaced, as --min-healthy is?
   std::function<Mode()> mode;
@@ -28,6 +29,8 @@ struct OperatorParts {
   std::function<std::string()> status_document;
   std::function<void(std::function<void(Result<std::string>)> told)> fleet_document;
   std::function<void(const EventsCommand&, std::function<void(Result<std::string>)> told)> events;
+  // A scheduled call, now: how it ended, as JSON. `ended` is called once, later; not at all when it is refused.
+  std::function<Result<void>(const std::string& name, std::function<void(Result<std::string>)> ended)> run_call;
   std::function<void(const std::string& line)> say;  // to the log, for people
 };
 
@@ -51,6 +54,15 @@ class Operator {
 
   // The worker of this slot, or all: each goes when the cooldown and the budget let it. How many were asked to.
   Result<unsigned> recycle(const std::string& asked_by, std::optional<unsigned> slot);
+
+  // The scheduled call of that name, beside its due times. `ended` as OperatorParts::run_call has it.
+  Result<void> run_call(const std::string& asked_by, const std::string& name,
+                        std::function<void(Result<std::string>)> ended);
+
+  // Puts the app to sleep, wakes it. `told` is called once, from inside or later: nothing, or why it did not come to
+  // that.
+  void sleep(const std::string& asked_by, std::function<void(Result<void>)> told);
+  void wake(const std::string& asked_by, std::function<void(Result<void>)> told);
 
   void reopen_logs(const std::string& asked_by);
   void refuse(const std::string& asked_by, const std::string& why);  // only says so

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "master/control/schedule_table.h"
 #include "master/control/text_table.h"
 namespace moult {
 namespace {
@@ -14,7 +15,10 @@ const TableShape shape{.left = {2, 9}, .columns_at_least = 3};  // slot, pid, st
 
 std::string megabytes(const json& value) {
   if (!value.is_number_unsigned()) return "-";
-  return std::to_string(value.get<std::uint64_t>() / 1'000'000) + " MB";
+  constexpr std::uint64_t megabyte = 1'000'000;  // rounded, as in the events and on the page
+  return std::to_string(value.get<std::uint64_t>() / megabyte +
+                        (value.get<std::uint64_t>() % megabyte >= megabyte / 2)) +
+         " MB";
 }
 
 // "no_tokens 12m03s": until when it is judged again.
@@ -51,6 +55,74 @@ std::string store_trouble(const json& status) {
          ", only urgent replacements go on: " + text(field(gate, "trouble")) + '\n';
 }
 
+std::string blocked_in_words(const std::string& why) {
+  if (why == "switched_off") return "it sleeps only when told to";
+  if (why == "upgraded") return "a WebSocket or an event stream is open";
+  if (why == "request") return "a request is in flight";
+  if (why == "call") return "a scheduled call is in flight";
+  if (why == "undelivered") return "a response has not arrived yet";
+  if (why == "no_room_to_park") return "there are more idle connections than --parking-max";
+  if (why == "window") return "somebody called a moment ago";
+  if (why == "call_due") return "a scheduled call is due soon";
+  if (why == "failed_stop") return "the last attempt to sleep failed";
+  return why;
+}
+
+std::string warmth(const json& idle) {
+  if (field(idle, "warm") == json(false)) return ", and waits while it is loaded: nothing is kept warm";
+  const json& left = field(idle, "warm_for_seconds");
+  return left.is_number() ? ", which is kept warm for " + duration(left) : "";
+}
+
+// Nothing of an app that is awake and never sleeps by itself.
+std::string idle_line(const json& status) {
+  const json& idle = field(status, "idle");
+  const std::string state = text(field(idle, "state")), since = duration(field(idle, "since_seconds"));
+  const std::string failure = last_line(field(idle, "failure"));
+  const std::string why = failure.empty() ? "" : ": " + failure;
+  if (state == "stopping") return "falls asleep, since " + since + '\n';
+  if (state == "waking") return "wakes for " + text(field(idle, "woken_by")) + ", since " + since + '\n';
+  if (state == "asleep" && field(idle, "refuses_for_seconds").is_number())
+    return "asleep, and could not be woken: callers get 503 for " + duration(field(idle, "refuses_for_seconds")) + why +
+           '\n';
+  if (state == "asleep") return "asleep for " + since + ": the next caller wakes the app" + warmth(idle) + '\n';
+  const std::string blocked = text(field(idle, "blocked_by"));
+  if (state != "active" || blocked == "-" || blocked == "switched_off") return "";
+  return "awake: " + blocked_in_words(blocked) + (blocked == "failed_stop" ? why : "") + '\n';
+}
+
+// "on its way to clients: 2 connections are watched, 1 of them stalled; ended: 240 delivered, 3 reset". Nothing where
+// there was nothing to watch yet.
+std::string linger_line(const json& status) {
+  const json& linger = field(status, "linger");
+  std::string trouble;
+  if (field(linger, "trouble").is_string())
+    trouble = "it cannot be seen what is on its way to clients, so the app does not sleep: " +
+              text(field(linger, "trouble")) + '\n';
+  if (!field(linger, "begun").is_number_integer() || field(linger, "begun") == json(0)) return trouble;
+  std::string ended;
+  const json& outcomes = field(linger, "outcomes");
+  if (outcomes.is_object())
+    for (const auto& [outcome, count] : outcomes.items())
+      if (count.is_number() && count != json(0)) ended += (ended.empty() ? "" : ", ") + text(count) + ' ' + outcome;
+  const std::string watched = text(field(linger, "watched"));
+  std::string line = "on its way to clients: " + watched + (watched == "1" ? " connection is" : " connections are") +
+                     " watched, " + text(field(linger, "stalled")) + " of them stalled" +
+                     (ended.empty() ? "" : "; ended: " + ended) + '\n';
+  const json& stuck = field(linger, "fail_closed");
+  if (stuck.is_number_integer() && stuck != json(0))
+    line += text(stuck) +
+            " of them can be neither delivered nor cut off (that needs root or CAP_NET_ADMIN): the app "
+            "stays awake\n";
+  return line + trouble;
+}
+
+// As `moult schedule ls` has it.
+std::string schedule(const json& status, std::size_t width) {
+  const json& calls = field(status, "schedule");
+  return calls.is_array() && !calls.empty() ? '\n' + schedule_table(status, width) : "";
+}
+
 std::string boot_error(const json& status) {
   const json& error = field(status, "boot_error");
   if (!error.is_string() || error.get_ref<const std::string&>().empty()) return "";
@@ -74,7 +146,7 @@ std::string status_table(const json& status, std::size_t width) {
                     text(field(worker, "generation")), duration(field(worker, "uptime_seconds")),
                     text(field(worker, "requests")), text(field(worker, "in_flight")),
                     megabytes(field(worker, "rss_bytes")), megabytes(field(worker, "limit_bytes")), hold(worker)});
-  return header(status, workers) + '\n' + table(rows, shape, width) + store_trouble(status) + debt(status) +
-         boot_error(status);
+  return header(status, workers) + '\n' + table(rows, shape, width) + idle_line(status) + linger_line(status) +
+         store_trouble(status) + debt(status) + schedule(status, width) + boot_error(status);
 }
 }  // namespace moult

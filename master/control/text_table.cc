@@ -7,9 +7,20 @@ namespace moult {
 using nlohmann::json;
 
 std::string harmless(std::string text) {
-  for (char& c : text)
-    if (const auto byte = static_cast<unsigned char>(c); (byte < 0x20 && c != '\n') || byte == 0x7f) c = ' ';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte < 0x20 && text[i] != '\n') || byte == 0x7f) text[i] = ' ';
+    if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) text.replace(i, 2, " ");
+  }
   return text;
+}
+
+std::string last_line(const json& value) {
+  if (!value.is_string()) return "";
+  std::string shown = value.get<std::string>();
+  shown.erase(shown.find_last_not_of(" \n") + 1);
+  const auto last = shown.rfind('\n');
+  return harmless(last == std::string::npos ? shown : shown.substr(last + 1));
 }
 
 std::string duration(const json& value) {

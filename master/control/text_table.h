@@ -11,6 +11,7 @@ const nlohmann::json& field(const nlohmann::json& object, const char* key);
 // One line. What others wrote must not steer the terminal: control characters (C0 and DEL) become spaces.
 std::string text(const nlohmann::json& value);
 std::string harmless(std::string text);               // the same, but keeps its line breaks
+std::string last_line(const nlohmann::json& value);   // harmless; of a traceback it says what it was. Empty: no text
 std::string duration(const nlohmann::json& seconds);  // "12s", "3m04s", "2h05m", "4d01h"
 
 using TableRow = std::vector<std::string>;  // all of the same length

@@ -20,6 +20,12 @@ std::optional<Drain> drain_named(std::string_view name) {
   return std::nullopt;
 }
 
+// Empty: it was lost on the way, or others came with it.
+UniqueFd the_one(Received& received) {
+  const bool whole = received.fds.size() == 1 && !received.fds_lost;
+  return whole ? std::move(received.fds.front()) : UniqueFd();
+}
+
 // Tried only: a system that does not let us is no reason to refuse a worker.
 void prefer_for_oom(pid_t pid) {
   const std::string path = "/proc/" + std::to_string(pid) + "/oom_score_adj";
@@ -106,6 +112,7 @@ void ChannelLink::heard(const Message& message) {
     if (events_.stopping) events_.stopping(id_);
   }
   if (const auto status = message.find("STATUS"); status && events_.status) events_.status(id_, std::string(*status));
+  if (const auto due = message.find("NEXT_DUE"); due && events_.next_due) events_.next_due(id_, std::string(*due));
   if (message.has("PARKED") && events_.parked) events_.parked(id_);
   if (message.has("READY")) ready(message);
 }
@@ -114,6 +121,8 @@ void ChannelLink::heard_of_connections(Received& received) {
   const Message& message = *received.message;
   if (const auto number = message.find_number<std::uint64_t>("FDSTORE")) stored(*number, received);
   else if (message.has("FDSTORE")) return refuse("FDSTORE is no number");
+  else if (const auto closes = message.find_number<std::uint64_t>("FDCLOSE")) closing(*closes, received);
+  else if (message.has("FDCLOSE")) return refuse("FDCLOSE is no number");
   const auto adopted = message.find_number<std::uint64_t>("ADOPTED"),
              declined = message.find_number<std::uint64_t>("DECLINED");
   // Who answers before it was asked is not asked: the descriptor may be closed by then, and its number another's.
@@ -127,8 +136,12 @@ void ChannelLink::heard_of_connections(Received& received) {
 // One that was lost on the way is declined like one that nobody wants: the worker still has its own.
 void ChannelLink::stored(std::uint64_t its_number, Received& received) {
   if (!events_.connections.stored) return decline(its_number);
-  const bool whole = received.fds.size() == 1 && !received.fds_lost;
-  events_.connections.stored(id_, its_number, whole ? std::move(received.fds.front()) : UniqueFd());
+  events_.connections.stored(id_, its_number, the_one(received));
+}
+
+void ChannelLink::closing(std::uint64_t its_number, Received& received) {
+  if (!events_.connections.closing) return decline(its_number);
+  events_.connections.closing(id_, its_number, the_one(received));
 }
 
 void ChannelLink::ready(const Message& message) {
@@ -154,7 +167,11 @@ bool ChannelLink::tell(Message message) {
   return port_ && !port_->ended() && static_cast<bool>(port_->send(std::move(message)));
 }
 
-void ChannelLink::go() { tell({{"GO", "1"}}); }
+void ChannelLink::go(unsigned slot) {
+  output_.rename(worker_prefix(slot));
+  home_.takes_slot(id_, slot);
+  tell({{"GO", "1"}, {"SLOT", std::to_string(slot)}});
+}
 
 void ChannelLink::retire(MonotonicTime deadline, Adopters adopters) {
   if (!process_) return give_up();
@@ -195,6 +212,8 @@ void ChannelLink::hold(std::uint64_t its_number) {
   ++handed_over_;
   tell(Message{}.add("HELD", its_number));
 }
+
+void ChannelLink::take_to_close(std::uint64_t its_number) { tell(Message{}.add("HELD", its_number)); }
 
 void ChannelLink::decline(std::uint64_t its_number) { tell(Message{}.add("DECLINED", its_number)); }
 

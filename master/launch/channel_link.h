@@ -24,8 +24,9 @@ namespace moult {
 class ChannelLinkHome {
  public:
   virtual ~ChannelLinkHome() = default;
-  virtual void withdraw(WorkerId) = 0;       // the FORK is no longer wanted
-  virtual void exited(WorkerId, pid_t) = 0;  // a worker that lived is dead
+  virtual void withdraw(WorkerId) = 0;                   // the FORK is no longer wanted
+  virtual void takes_slot(WorkerId, unsigned slot) = 0;  // a spare
+  virtual void exited(WorkerId, pid_t) = 0;              // a worker that lived is dead
   virtual void count_refused_message() = 0;
   virtual void forget(WorkerId) = 0;  // the link is being destroyed
 };
@@ -48,7 +49,7 @@ class ChannelLink final : public WorkerLink {
   void forked(pid_t);  // the fork server's word for who it will be; it need not be our child yet
   void read_hello();   // if it is still awaited
 
-  void go() override;
+  void go(unsigned slot) override;
   void retire(MonotonicTime deadline, Adopters) override;
   void announce_close() override { tell({{"ANNOUNCE_CLOSE", "1"}}); }
   void signal(int signal_number) override;
@@ -61,6 +62,7 @@ class ChannelLink final : public WorkerLink {
   bool adopt(ConnectionId, int fd) override;
   void hold(std::uint64_t its_number) override;
   void decline(std::uint64_t its_number) override;
+  void take_to_close(std::uint64_t its_number) override;
   std::uint64_t handed_over() const override { return handed_over_; }
 
  private:
@@ -70,6 +72,7 @@ class ChannelLink final : public WorkerLink {
   void heard(const Message&);
   void heard_of_connections(Received&);
   void stored(std::uint64_t its_number, Received&);
+  void closing(std::uint64_t its_number, Received&);
   void ready(const Message&);
   void refuse(const std::string& what);
   void channel_ended();

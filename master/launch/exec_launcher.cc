@@ -89,8 +89,7 @@ std::optional<Exit> ExecLauncher::start(const Spawn& worker, NotifyLink& link) {
   SpawnRequest request = request_for(options_, notify_->address());
   WorkerOutput output;
   if (options_.child.output == OutputRoute::prefixed) {
-    const std::string prefix = "[" + (worker.slot ? std::to_string(*worker.slot) : std::string("spare")) + "] ";
-    auto opened = WorkerOutput::open(loop_, options_.child, prefix);
+    auto opened = WorkerOutput::open(loop_, options_.child, worker_prefix(worker.slot));
     if (!opened) return launch_failure("pipe", opened.error().code);
     output = std::move(*opened);
     output.hand_to(request.fds);

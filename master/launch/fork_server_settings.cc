@@ -30,11 +30,12 @@ WrittenSettings write_settings(const ForkServerSettings& settings, pid_t master,
     listeners.push_back({{"fd", next_fd}, {"address", listener.address}, {"family", listener.family}});
     ++next_fd;
   }
-  json internal = nullptr;
-  if (settings.internal_fd) {
-    written.fds.push_back({*settings.internal_fd, next_fd});
-    internal = next_fd;
-  }
+  const auto door = [&](const std::optional<int>& fd) -> json {
+    if (!fd) return nullptr;
+    written.fds.push_back({*fd, next_fd});
+    return next_fd++;
+  };
+  const json internal = door(settings.internal_fd), sidecar = door(settings.sidecar_fd);
   const json all{{"version", contract_version},
                  {"release", MOULT_RELEASE},
                  {"master_pid", master},
@@ -45,6 +46,7 @@ WrittenSettings write_settings(const ForkServerSettings& settings, pid_t master,
                  {"server_options", json(settings.server_options)},
                  {"listeners", listeners},
                  {"internal_fd", internal},
+                 {"sidecar_fd", sidecar},
                  {"keep_alive_seconds", seconds(settings.keep_alive)},
                  {"graceful_timeout_seconds", seconds(settings.graceful_timeout)},
                  {"timeout_seconds", seconds(settings.timeout)},
@@ -56,7 +58,9 @@ WrittenSettings write_settings(const ForkServerSettings& settings, pid_t master,
                  {"forwarded_allow_ips", or_null(settings.forwarded_allow_ips)},
                  {"root_path", or_null(settings.root_path)},
                  {"certfile", or_null(settings.certfile)},
-                 {"keyfile", or_null(settings.keyfile)}};
+                 {"keyfile", or_null(settings.keyfile)},
+                 {"idle_ignore", json(settings.idle_ignore)},
+                 {"spares", settings.spares}};
   // A name that is no UTF-8 (a path may be any bytes) is written with replacement characters rather than thrown over.
   written.json = all.dump(-1, ' ', false, json::error_handler_t::replace);
   return written;

@@ -21,6 +21,7 @@ struct ForkServerSettings {
   std::map<std::string, std::string> server_options;
   std::vector<InheritedListener> listeners;
   std::optional<int> internal_fd;  // the master's number of the internal door
+  std::optional<int> sidecar_fd;   // and of the sidecar's
   Duration keep_alive{};
   Duration graceful_timeout{};
   Duration timeout{};
@@ -29,11 +30,13 @@ struct ForkServerSettings {
   std::optional<int> threads;
   std::string log_level = "info";
   std::optional<std::string> access_logfile, forwarded_allow_ips, root_path, certfile, keyfile;
+  std::vector<std::string> idle_ignore;
+  bool spares = false;  // some will be launched: what they copy beforehand is to be found out
 };
 
 struct WrittenSettings {
   std::string json;
-  std::vector<FdMapping> fds;  // the listeners and the internal door, under the numbers that the JSON names
+  std::vector<FdMapping> fds;  // the listeners and the other doors, under the numbers that the JSON names
 };
 // The listeners get numbers from `first_fd` on.
 WrittenSettings write_settings(const ForkServerSettings&, pid_t master, int first_fd);

@@ -9,10 +9,6 @@
 #include "master/launch/launch_failure.h"
 #include "master/launch/open_files.h"
 namespace moult {
-namespace {
-std::string prefix_of(const Spawn& spawn) { return spawn.slot ? "[" + std::to_string(*spawn.slot) + "] " : "[spare] "; }
-}  // namespace
-
 ForkServers::ForkServers(uv_loop_t* loop, Orphans& orphans, ForkServersOptions options)
     : loop_(loop), orphans_(orphans), options_(std::move(options)), later_(loop) {
   orphans_.before_reaping_strangers([this] {
@@ -123,7 +119,7 @@ std::optional<Exit> ForkServers::start(const Spawn& spawn, ChannelLink& link) {
   if (!fds.scoreboard) return launch_failure("dup", errno);
   WorkerOutput output;
   if (options_.child.output == OutputRoute::prefixed) {
-    auto opened = WorkerOutput::open(loop_, options_.child, prefix_of(spawn));
+    auto opened = WorkerOutput::open(loop_, options_.child, worker_prefix(spawn.slot));
     if (!opened) return launch_failure("pipe", opened.error().code);
     output = std::move(*opened);
     fds.out = std::move(output.out_end);
@@ -140,6 +136,11 @@ void ForkServers::withdraw(WorkerId id) {
   const auto found = launched_.find(id);
   if (found == launched_.end()) return;
   if (ForkServer* server = find(found->second.generation)) server->withdraw(id);
+}
+
+void ForkServers::takes_slot(WorkerId id, unsigned slot) {
+  const auto found = launched_.find(id);
+  if (found != launched_.end()) found->second.slot = slot;
 }
 
 void ForkServers::exited(WorkerId id, pid_t pid) {

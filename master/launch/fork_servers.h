@@ -40,6 +40,7 @@ class ForkServers final : public Launcher, private ChannelLinkHome {
   ForkServer* find(Generation) const;
   void let_end(Generation);
   void withdraw(WorkerId) override;
+  void takes_slot(WorkerId, unsigned slot) override;
   void exited(WorkerId, pid_t) override;
   void count_refused_message() override { ++refused_messages_; }
   void forget(WorkerId id) override { launched_.erase(id); }

@@ -34,7 +34,7 @@ class NotifyLink final : public WorkerLink {
   void fail(Exit);  // there will be no worker
   void heard(const Message&);
 
-  void go() override {}  // it was never parked
+  void go(unsigned /*slot*/) override {}  // it was never parked
   void retire(MonotonicTime deadline, Adopters) override;
   void signal(int signal_number) override;
   void reopen_logs() override {}  // most programs die of SIGUSR1

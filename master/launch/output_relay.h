@@ -29,6 +29,7 @@ class OutputRelay {
   OutputRelay(const OutputRelay&) = delete;
   OutputRelay& operator=(const OutputRelay&) = delete;
 
+  void set_prefix(std::string prefix) { prefix_ = std::move(prefix); }  // of the lines that are given from now on
   std::uint64_t dropped_lines() const { return dropped_lines_; }
 
  private:

@@ -30,6 +30,15 @@ void WorkerOutput::hand_to(std::vector<FdMapping>& fds) const {
   if (err_end) fds.push_back({err_end.get(), 2});
 }
 
+void WorkerOutput::rename(const std::string& prefix) {
+  for (OutputRelay* each : {out.get(), err.get()})
+    if (each) each->set_prefix(prefix);
+}
+
+std::string worker_prefix(std::optional<unsigned> slot) {
+  return "[" + (slot ? std::to_string(*slot) : std::string("spare")) + "] ";
+}
+
 std::uint64_t WorkerOutput::dropped_lines() const {
   return (out ? out->dropped_lines() : 0) + (err ? err->dropped_lines() : 0);
 }

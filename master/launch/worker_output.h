@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,10 @@ struct WorkerOutput {
 
   static Result<WorkerOutput> open(uv_loop_t*, const ChildSettings&, const std::string& prefix);
   void hand_to(std::vector<FdMapping>&) const;  // as 1 and 2, if there are any
+  void rename(const std::string& prefix);       // of a spare that takes a slot
   std::uint64_t dropped_lines() const;
 };
+
+// "[0] ", "[spare] ": what --worker-prefix puts before each line.
+std::string worker_prefix(std::optional<unsigned> slot);
 }  // namespace moult

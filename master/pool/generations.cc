@@ -57,6 +57,10 @@ void on_load_failed(Generations& g, Generation generation, const GenerationsPoli
   actions.push_back(ReloadFailed{generation});
   g.state = LoadState::resting;
   if (!g.loaded.empty()) return;
+  if (!g.needed) {
+    g.state = LoadState::cold;
+    return;
+  }
   g.recovery.failures = std::max(g.recovery.failures, 1u);  // it was tried just now: not again at once
   recover(g, policy, now, actions);
 }
@@ -84,6 +88,38 @@ void on_rejected(Generations& g, Generation generation, Actions& actions) {
   actions.push_back(ReloadFailed{generation});
 }
 
+// A load in hand is whose reload fails: what it wished is on disk, and is loaded at the next wake.
+void drop_all(Generations& g, Actions& actions) {
+  if (!g.proven) return;  // what was never seen to serve is not put away untried
+  if (g.state == LoadState::loading) {
+    actions.push_back(Drop{g.newest});
+    actions.push_back(ReloadFailed{g.newest});
+  }
+  for (const Generation each : std::vector<Generation>(g.loaded)) {
+    forget(g, each, actions);
+    actions.push_back(AnnounceLost{each});
+  }
+  g.state = LoadState::cold;
+  g.needed = false;
+  g.recovery = {};
+}
+
+void not_needed(Generations& g) {
+  g.needed = false;
+  if (g.state == LoadState::waiting) g.state = LoadState::cold;
+}
+
+void needed(Generations& g, Actions& actions) {
+  g.needed = true;
+  switch (g.state) {
+    case LoadState::cold:
+    case LoadState::waiting: return load_next(g, actions);
+    case LoadState::resting:
+    case LoadState::loading:
+    case LoadState::ceased: return;
+  }
+}
+
 void cease(Generations& g, Actions& actions) {
   if (g.state == LoadState::loading) actions.push_back(Drop{g.newest});
   for (const Generation each : std::vector<Generation>(g.loaded)) forget(g, each, actions);
@@ -99,6 +135,9 @@ void absorb(Generations& g, const GenerationsEvent& event, const GenerationsPoli
                  [&](const Lost& e) { on_lost(g, e.generation, policy, now, actions); },
                  [&](const Proven& e) { on_proven(g, e.generation, actions); },
                  [&](const Rejected& e) { on_rejected(g, e.generation, actions); },
+                 [&](NotNeeded) { not_needed(g); },
+                 [&](DropAll) { drop_all(g, actions); },
+                 [&](Needed) { needed(g, actions); },
                  [&](Cease) { cease(g, actions); },
                  [&](TimePassed) {
                    if (g.state == LoadState::waiting && now >= g.recovery.retry_at) load_next(g, actions);

@@ -6,9 +6,12 @@
 //   loading -> loading   Reload: the newest wish wins, the load in hand is dropped
 //   loading -> resting   loaded; or it failed while another generation can still be forked from
 //   loading -> waiting   it failed and nothing else can be forked from: back off, then load again
-//   waiting -> loading   the back-off is over, or Reload
-//   any     -> ceased    it failed, or fork servers kept dying, and nothing ever served
-//   any     -> ceased    Cease: all is dropped, nothing is loaded any more
+//   waiting -> loading   the back-off is over, Reload, or Needed
+//   loading -> cold      it failed, nothing else can be forked from, and the app sleeps
+//   waiting -> cold      the app falls asleep
+//   any     -> cold      DropAll: all is dropped, and nothing is loaded until somebody wishes. Only once something
+//   served cold    -> loading   Needed (a wake), or Reload any     -> ceased    it failed, or fork servers kept dying,
+//   and nothing ever served any     -> ceased    Cease: all is dropped, nothing is loaded any more
 //
 // Lost is the death of a loaded fork server. It is loaded anew as a new generation, because what is on disk may have
 // changed: at once the first time, then after a back-off that is forgotten when a fork server has lived for
@@ -20,7 +23,7 @@
 #include "base/ids.h"
 #include "base/step.h"
 namespace moult {
-enum class LoadState { resting, loading, waiting, ceased };
+enum class LoadState { resting, loading, waiting, cold, ceased };
 enum class BeforeReload { keep_the_old, drop_the_old };  // --reload-low-memory drops it: there is no room for both
 struct Generations {
   LoadState state = LoadState::resting;
@@ -28,6 +31,7 @@ struct Generations {
   Generation proven;               // the newest that ever served
   std::vector<Generation> loaded;  // can be forked from
   MonotonicTime loaded_at{};       // of the newest
+  bool needed = true;              // not while the app sleeps: then nobody waits for a load that failed
   Backoff recovery;                // of loads that nobody asked for
   Random random;
 };
@@ -54,8 +58,12 @@ struct Proven {
 struct Rejected {
   Generation generation;
 };
+struct NotNeeded {};  // the app sleeps
+struct DropAll {};    // and nothing of it is to stay
+struct Needed {};     // somebody is to serve
 struct Cease {};
-using GenerationsEvent = std::variant<Reload, Loaded, LoadFailed, Lost, Proven, Rejected, Cease, TimePassed>;
+using GenerationsEvent =
+    std::variant<Reload, Loaded, LoadFailed, Lost, Proven, Rejected, NotNeeded, DropAll, Needed, Cease, TimePassed>;
 
 struct Load {
   Generation generation;

@@ -36,12 +36,22 @@ void stop(Goal& goal, const PoolPolicy& policy, MonotonicTime now) {
   }
 }
 
-// What failed was other code: an empty slot tries the new one at once.
+// A wake tries at once: how soon another one is tried after it, whoever wakes it knows.
+void set_mode(Pool& pool, Mode mode) {
+  Goal& goal = pool.goal;
+  if (goal.mode != Mode::serve && goal.mode != Mode::sleep) return;
+  if (goal.mode == Mode::sleep && mode == Mode::serve) std::ranges::fill(pool.slots, Backoff{});
+  goal.mode = mode;
+  goal.slept = goal.slept || mode == Mode::sleep;
+}
+
+// What failed was other code: an empty slot tries the new one at once, and so does a spare.
 void on_loaded(Pool& pool, Generation loaded) {
   Goal& goal = pool.goal;
   if (loaded <= goal.candidate || loaded <= goal.proven) return;
   goal.candidate = loaded;
   goal.candidate_failures = 0;
+  pool.spare_boots = {};
   for (unsigned slot = 0; slot < pool.slots.size(); ++slot)
     if (!in_slot(pool, slot, WorkerState::serving) && !in_slot(pool, slot, WorkerState::booting)) pool.slots[slot] = {};
 }
@@ -64,15 +74,14 @@ void count_against_candidate(Pool& pool, Generation generation, const PoolPolicy
   Goal& goal = pool.goal;
   if (generation != goal.candidate || goal.candidate == goal.proven) return;
   if (++goal.candidate_failures < policy.boot_attempts) return;
-  if (goal.proven && !forkable(pool, goal.proven)) return;
-  reject_candidate(goal, actions);
+  if (may_be_rejected(pool)) reject_candidate(goal, actions);
 }
 
 // Where there is nothing to go back to nobody is asked (Supervisor::trial).
 void on_refused(Pool& pool, Generation refused, Actions& actions) {
   Goal& goal = pool.goal;
   if (refused != goal.candidate || goal.candidate == goal.proven) return;
-  if (!goal.proven || forkable(pool, goal.proven)) reject_candidate(goal, actions);
+  if (may_be_rejected(pool)) reject_candidate(goal, actions);
 }
 
 bool anybody_lives(const Pool& pool) {
@@ -158,9 +167,7 @@ void absorb(Pool& pool, const PoolEvent& event, const PoolPolicy& policy, Monoto
                    if (pool.slots.size() < e.workers) pool.slots.resize(e.workers);
                  },
                  [&](const SetSpares& e) { goal.spares = e.spares; },
-                 [&](const SetMode& e) {
-                   if (goal.mode == Mode::serve || goal.mode == Mode::sleep) goal.mode = e.mode;
-                 },
+                 [&](const SetMode& e) { set_mode(pool, e.mode); },
                  [&](Stop) { stop(goal, policy, now); },
                  [&](StopQuickly) {
                    if (goal.mode == Mode::quick) stop_at_once(pool, now);

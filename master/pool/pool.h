@@ -41,7 +41,8 @@ struct Goal {
   Generation candidate;  // replacements come from it; equals proven when no reload is in hand
   Generation lost;       // this one cannot be forked any more
   unsigned candidate_failures = 0;
-  int exit_code = 0;  // said when a stop has finished
+  bool slept = false;  // it was put to sleep: a wake that fails ends nothing, though nothing ever served
+  int exit_code = 0;   // said when a stop has finished
 };
 enum class TurnStage { asking, granted, replacing, recovering };
 enum class Order {

@@ -22,8 +22,16 @@ bool wanted(const Pool& pool, const Worker& w) { return w.slot && *w.slot < targ
 
 bool forkable(const Pool& pool, Generation g) { return g && g != pool.goal.lost; }
 
-bool launchable(const Pool& pool, Generation g) {
-  return forkable(pool, g) || (g && std::ranges::any_of(pool.workers, [&](const Worker& w) { return spare_of(w, g); }));
+bool spare_waits(const Pool& pool, Generation g) {
+  return g && std::ranges::any_of(pool.workers, [&](const Worker& w) { return spare_of(w, g); });
+}
+
+bool launchable(const Pool& pool, Generation g) { return forkable(pool, g) || spare_waits(pool, g); }
+
+// There is something to go back to, or nothing ever was. An app that was put to sleep has served somebody before, maybe
+// another master: its wakes fail, and that is all.
+bool may_be_rejected(const Pool& pool) {
+  return pool.goal.proven ? forkable(pool, pool.goal.proven) : !pool.goal.slept;
 }
 
 // Proven code, while it can be had. But with nobody serving (a wake after a reload) there is nothing to
@@ -35,6 +43,13 @@ Generation refill_generation(const Pool& pool) {
       std::ranges::any_of(pool.workers, [](const Worker& w) { return w.state == WorkerState::serving; });
   const bool try_new = !serves && goal.candidate_failures == 0 && launchable(pool, goal.candidate);
   return try_new ? goal.candidate : goal.proven;
+}
+
+// As for a slot. But while the app sleeps nobody waits for it: newer code is tried again and again until it is
+// rejected, so that a wake finds it started, or its fault was seen before.
+Generation spare_generation(const Pool& pool) {
+  const bool asleep = pool.goal.mode == Mode::sleep && launchable(pool, pool.goal.candidate);
+  return asleep ? pool.goal.candidate : refill_generation(pool);
 }
 
 bool another_serves(const Pool& pool, unsigned slot) {
@@ -126,6 +141,7 @@ void launch(Pool& pool, unsigned slot, Generation g, const PoolPolicy& policy, M
             std::vector<PoolAction>& actions) {
   const auto spare = std::ranges::find_if(pool.workers, [&](const Worker& w) { return spare_of(w, g); });
   if (spare == pool.workers.end()) return fork_worker(pool, slot, g, policy, now, actions);
+  if (now - spare->since >= policy.stable_after) pool.spare_boots = {};
   apply(*spare, Assign{slot}, policy, now, actions);
 }
 }  // namespace moult

@@ -43,9 +43,10 @@ void retire_surplus(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Act
   }
 }
 
-// Parked spares are kept before those that still boot.
+// Parked spares are kept before those that still boot. Those of older code go when the newer has served, or, while the
+// app sleeps, when it is loaded. They do not go for want of memory: what a waiting one holds is what its use saves.
 void retire_spares(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
-  const Generation generation = refill_generation(pool);
+  const Generation generation = spare_generation(pool);
   unsigned kept = 0;
   for (const WorkerState state : {WorkerState::spare, WorkerState::booting})
     for (Worker& w : pool.workers)
@@ -69,9 +70,18 @@ void fill(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions& acti
   }
 }
 
+// A spare boots when nobody boots for a slot: it takes no CPU from one that somebody waits for. And it costs headroom:
+// where there is room for one (Headroom::for_one) that is left to those who serve. While nobody is wanted in a slot,
+// all that they held is free.
+bool may_fork_spare(const Pool& pool, MonotonicTime now) {
+  if (pool.spare_boots.retry_at > now) return false;
+  if (target(pool) > 0 && pool.headroom == Headroom::for_one) return false;
+  return std::ranges::none_of(pool.workers, [](const Worker& w) { return w.slot && w.state == WorkerState::booting; });
+}
+
 void fill_spares(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions& actions) {
-  const Generation generation = refill_generation(pool);
-  if (!forkable(pool, generation) || pool.spare_boots.retry_at > now) return;
+  const Generation generation = spare_generation(pool);
+  if (!forkable(pool, generation) || !may_fork_spare(pool, now)) return;
   auto has = std::ranges::count_if(pool.workers, [](const Worker& w) {
     return w.state == WorkerState::spare || (w.state == WorkerState::booting && !w.slot);
   });

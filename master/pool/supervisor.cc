@@ -40,15 +40,6 @@ std::string trouble_with(const Worker& worker, const Exit& exit, bool crashed) {
 }
 }  // namespace
 
-// One launched worker, and what is known of it beyond the pool's record.
-struct Supervisor::Attached {
-  std::unique_ptr<WorkerLink> link;
-  MonotonicTime launched_at;
-  std::optional<MonotonicTime> ready_at;
-  bool accepts = true;  // until it said STOPPING
-  std::string status;
-};
-
 Supervisor::Supervisor(uv_loop_t* loop, const SupervisorPolicy& policy, Launcher& launcher, Gate& gate)
     : loop_(loop),
       policy_(policy),
@@ -69,18 +60,6 @@ void Supervisor::start(unsigned workers) {
 }
 
 void Supervisor::scale(unsigned workers) { pool_.post(ScaleTo{workers}); }
-
-void Supervisor::reload(std::function<void(const ReloadOutcome&)> finished) {
-  if (generations_.state().state == LoadState::ceased) return finished({false, "moult is stopping", {}});
-  // Who waits for an earlier reload now waits for this one: it loads what the earlier one would have loaded, or newer
-  // code.
-  PendingReload pending = std::exchange(reload_, std::nullopt).value_or(PendingReload{});
-  pending.finished.push_back(std::move(finished));
-  pending.failed.reset();
-  generations_.post(Reload{});
-  pending.generation = generations_.state().newest;
-  reload_ = std::move(pending);
-}
 
 void Supervisor::stop() {
   end_reload("moult is stopping");
@@ -119,7 +98,7 @@ void Supervisor::listeners_closed() { pool_.post(ListenersClosed{}); }
 
 void Supervisor::reopen_logs() {
   for (auto& [id, each] : attached_)
-    if (each.ready_at) each.link->reopen_logs();
+    if (each.ready_at || each.parked) each.link->reopen_logs();
 }
 
 WorkerLink* Supervisor::link(WorkerId id) const {
@@ -137,9 +116,7 @@ pid_t Supervisor::fork_server_pid() const {
 void Supervisor::perform(const PoolAction& action) {
   std::visit(Match{
                  [&](const Spawn& a) { launch(a); },
-                 [&](const Go& a) {
-                   if (WorkerLink* to = link(a.id)) to->go();
-                 },
+                 [&](const Go& a) { go(a); },
                  [&](const SendRetire& a) { retire(a); },
                  [&](const SendSignal& a) {
                    if (WorkerLink* to = link(a.id)) to->signal(number_of(a.signal));
@@ -192,6 +169,7 @@ void Supervisor::load_failed(Generation generation, const std::string& why) {
   trouble_ = {generation, std::nullopt, why, now()};
   tell([&](WorkerObserver& o) { o.generation_rejected(generation, why); });
   generations_.post(LoadFailed{generation});
+  load_failed_in_wake();
 }
 
 void Supervisor::reject(Generation generation) {
@@ -201,16 +179,24 @@ void Supervisor::reject(Generation generation) {
 
 void Supervisor::launch(const Spawn& spawn) {
   auto& attached = attached_[spawn.id];
-  attached.launched_at = now();
+  attached.boot_began_at = now();
+  attached.accepts = spawn.slot.has_value();
   attached.link = launcher_.launch(
       spawn, {.started = [](WorkerId, pid_t) {},
-              .parked = [this](WorkerId id) { pool_.post(WorkerParked{id}); },
+              .parked = [this](WorkerId id) { parked(id); },
               .ready = [this](WorkerId id, Drain) { ready(id); },
               .stopping = [this](WorkerId id) { stopped_accepting(id); },
               .status = [this](WorkerId id, const std::string& text) { attached_.at(id).status = text; },
               .refused = [this](WorkerId id, const std::string& what) { refused(id, what); },
               .gone = [this](WorkerId id, const Exit& exit) { gone(id, exit); },
-              .connections = connections_});
+              .connections = connections_,
+              .next_due = [this](WorkerId id, const std::string& unix_seconds) { next_due(id, unix_seconds); }});
+}
+
+void Supervisor::next_due(WorkerId id, const std::string& unix_seconds) {
+  const Worker* worker = find(pool_.state(), id);
+  if (!worker) return;
+  tell([&](WorkerObserver& o) { o.worker_next_due(*worker, attached_.at(id).link->pid(), unix_seconds); });
 }
 
 void Supervisor::retire(const SendRetire& order) {
@@ -251,14 +237,31 @@ void Supervisor::finish(int exit_code) {
   finished(exit_code);
 }
 
+void Supervisor::go(const Go& order) {
+  Attached& attached = attached_.at(order.id);
+  attached.boot_began_at = now();
+  attached.parked = false;
+  attached.accepts = true;
+  attached.link->go(order.slot);
+}
+
 // --- what workers say
+
+void Supervisor::parked(WorkerId id) {
+  const Worker* worker = find(pool_.state(), id);
+  if (!worker || worker->state != WorkerState::booting || worker->slot) return;
+  attached_.at(id).parked = true;  // it may have its GO in the same step
+  pool_.post(WorkerParked{id});
+  worker = find(pool_.state(), id);
+  if (worker && worker->state == WorkerState::spare)
+    tell([&](WorkerObserver& o) { o.worker_parked(*worker, attached_.at(id).link->pid()); });
+}
 
 // Code that serves already, or that is all there is, is not on trial any more.
 Supervisor::Trial Supervisor::trial(const Worker& worker) const {
   const Pool& pool = pool_.state();
   const bool is_new = worker.generation == pool.goal.candidate && pool.goal.candidate != pool.goal.proven;
-  const bool has_alternative = !pool.goal.proven || forkable(pool, pool.goal.proven);
-  return is_new && has_alternative ? Trial::first_of_its_code : Trial::none;
+  return is_new && may_be_rejected(pool) ? Trial::first_of_its_code : Trial::none;
 }
 
 void Supervisor::ready(WorkerId id) {
@@ -276,6 +279,7 @@ void Supervisor::ready(WorkerId id) {
   worker = find(pool_.state(), id);
   if (!worker || worker->state != WorkerState::serving) return;
   attached.ready_at = now();
+  wake_.reset();
   tell([&](WorkerObserver& o) { o.worker_serving(*worker, attached.link->pid()); });
 }
 
@@ -298,17 +302,18 @@ void Supervisor::gone(WorkerId id, Exit exit) {
   const auto attached = attached_.find(id);
   if (!found || attached == attached_.end()) return;
   const Worker worker = *found;
-  const bool booted = attached->second.ready_at.has_value();
-  const bool too_slow = !booted && now() - attached->second.launched_at >= policy_.pool.timeouts.boot;
+  const bool served = attached->second.ready_at.has_value(), booted = served || attached->second.parked;
+  const bool too_slow = !booted && now() - attached->second.boot_began_at >= policy_.pool.timeouts.boot;
   if (exit.cause.empty() && too_slow) {
     exit.cause = "it was not ready within --boot-timeout (" + time_text(policy_.pool.timeouts.boot) + ")";
     if (exit.status == 0) exit.status.reset();  // a signal ended its boot: no success of its own
   }
   if (exit.cause.empty()) exit.cause = attached->second.status;
   const bool failed_boot = !booted && (worker.state == WorkerState::booting || too_slow);
-  const bool crashed = booted && worker.state == WorkerState::serving;
-  if (failed_boot || crashed) trouble_ = {worker.generation, worker.slot, trouble_with(worker, exit, crashed), now()};
-  const bool abandoned = !booted && !failed_boot && worker.state != WorkerState::spare;
+  const bool crashed = served && worker.state == WorkerState::serving;
+  if (failed_boot || crashed)
+    trouble_ = {worker.generation, worker.slot, trouble_with(worker, exit, crashed), now(), !worker.slot};
+  const bool abandoned = !booted && !failed_boot;
   tell([&](WorkerObserver& o) {
     if (failed_boot) o.boot_failed(worker, exit);
     else if (abandoned) o.boot_abandoned(worker, exit);
@@ -317,41 +322,12 @@ void Supervisor::gone(WorkerId id, Exit exit) {
   departed_ = std::move(attached->second.link);  // we are inside its callback
   attached_.erase(attached);
   pool_.post(WorkerGone{id, for_want_of_room(exit)});
+  if (failed_boot) boot_failed_in_wake();
 }
 
 void Supervisor::settled() {
   settle_reload();
   tell([&](WorkerObserver& o) { o.pool_settled(pool_.state()); });
-}
-
-// --- how a reload ends
-
-// Every slot serves the new code, and nobody new can meet the old one: who retires has said that it stopped accepting,
-// or is gone. Or it failed, and nobody new can meet what was refused.
-void Supervisor::settle_reload() {
-  if (reload_ && reload_->failed && !accepts_visitors(reload_->generation)) end_reload(std::string(*reload_->failed));
-  const Pool& pool = pool_.state();
-  if (!reload_ || pool.goal.proven < reload_->generation || !pool.turns.empty()) return;
-  unsigned renewed = 0;
-  for (const Worker& w : pool.workers) {
-    if (w.generation < reload_->generation && attached_.at(w.id).accepts) return;
-    renewed += w.state == WorkerState::serving && wanted(pool, w);
-  }
-  if (renewed < target(pool)) return;
-  const PendingReload ended = std::move(*std::exchange(reload_, std::nullopt));
-  for (const auto& finished : ended.finished) finished({true, "", ended.generation});
-}
-
-// One that still boots may accept as well: its server listens before it says READY.
-bool Supervisor::accepts_visitors(Generation generation) const {
-  return std::ranges::any_of(pool_.state().workers,
-                             [&](const Worker& w) { return w.generation == generation && attached_.at(w.id).accepts; });
-}
-
-void Supervisor::end_reload(const std::string& error) {
-  if (!reload_) return;
-  const PendingReload ended = std::move(*std::exchange(reload_, std::nullopt));
-  for (const auto& finished : ended.finished) finished({false, error, ended.generation});
 }
 
 std::string Supervisor::cause() const { return trouble_ ? trouble_->cause : "the new code did not come up"; }

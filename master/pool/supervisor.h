@@ -81,7 +81,18 @@ class Supervisor {
   void start(unsigned workers);  // loads the first generation
   void scale(unsigned workers);
   void reload(std::function<void(const ReloadOutcome&)> finished);  // with a later one it ends together
-  void stop();                                                      // graceful; again: no effect
+  // Nobody is wanted in a slot, and all retire; then everybody again, of code that is loaded first where the warmth was
+  // dropped. No effect while a stop is in hand.
+  void sleep();
+  void wake();
+  void set_spares(unsigned spares);  // how many started workers are kept beside those in slots, asleep as well
+  // Asleep: ends the spares (set_spares(0)) and the fork servers. Else no effect.
+  void drop_warmth();
+  // A wake that is not likely to succeed: nobody serves, and there is no code that loads, or --boot-attempts boots have
+  // failed. Told at most once a wake, from the loop, and may be answered with sleep() from inside; until then it is
+  // tried on. Set before start().
+  void on_wake_failed(std::function<void(const std::string& cause)> told) { on_wake_failed_ = std::move(told); }
+  void stop();  // graceful; again: no effect
   void stop_quickly();
   void hung(WorkerId, const std::string& why);
   void judge(std::vector<Verdict>);  // the recycler's word: a level, overwritten by the next
@@ -95,10 +106,21 @@ class Supervisor {
   SupervisorDescription describe() const;
 
  private:
-  struct Attached;
+  // One launched worker, and what is known of it beyond the pool's record.
+  struct Attached {
+    std::unique_ptr<WorkerLink> link;
+    MonotonicTime boot_began_at;  // a spare's second one is from GO to READY
+    std::optional<MonotonicTime> ready_at;
+    bool parked = false;  // it waits for its GO, or did so to its end
+    bool accepts = true;  // until it said STOPPING; a spare from GO on
+    std::string status;
+  };
   struct Asked {
     std::unique_ptr<Grant> grant;
     Granted granted{};  // once it is
+  };
+  struct Wake {  // until somebody serves
+    unsigned failed_boots = 0;
   };
   struct PendingReload {
     Generation generation;
@@ -112,17 +134,24 @@ class Supervisor {
   void load_failed(Generation, const std::string& why);
   void reject(Generation);
   void launch(const Spawn&);
+  void go(const Go&);
   void retire(const SendRetire&);
   void ask_gate(const AskGate&);
   void finish(int exit_code);
+  void parked(WorkerId);
   void ready(WorkerId);
   void stopped_accepting(WorkerId);
   void refused(WorkerId, const std::string& what);
+  void next_due(WorkerId, const std::string& unix_seconds);
   Trial trial(const Worker&) const;
   void begin_recycle(const BeginRecycle&);
   void settled();
   void gone(WorkerId, Exit);
   void settle_reload();
+  bool up_while_asleep(Generation) const;
+  void load_failed_in_wake();
+  void boot_failed_in_wake();
+  void give_up_wake();
   bool accepts_visitors(Generation) const;
   void end_reload(const std::string& error);
   std::string cause() const;
@@ -146,6 +175,8 @@ class Supervisor {
   ConnectionEvents connections_;
   std::map<AskId, Asked> asked_;
   std::optional<PendingReload> reload_;
+  std::optional<Wake> wake_;
+  std::function<void(const std::string&)> on_wake_failed_;
   std::optional<Trouble> trouble_;
   Machine<Pool, PoolEvent, PoolAction, PoolPolicy> pool_;
   Machine<Generations, GenerationsEvent, GenerationsAction, GenerationsPolicy> generations_;

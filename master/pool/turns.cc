@@ -105,7 +105,8 @@ Rank ripe(Pool& pool, const Worker& w, bool peace, MonotonicTime now) {
 
 Order order(const Pool& pool, const Turn& turn) {
   if (!another_serves(pool, turn.slot)) return Order::successor_first;  // the last one, whatever the headroom
-  if (pool.headroom == Headroom::for_one) return Order::in_place;
+  // A spare holds already what a successor would need.
+  if (pool.headroom == Headroom::for_one && !spare_waits(pool, pool.goal.candidate)) return Order::in_place;
   return urgent(turn.rank) ? Order::together : Order::successor_first;
 }
 

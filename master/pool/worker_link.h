@@ -27,6 +27,9 @@ struct ConnectionEvents {
   std::function<void(WorkerId, ConnectionId)> declined;  // it does not take it
   // Its channel is closed and was read to the end: more it will never say. Not told where `gone` comes first.
   std::function<void(WorkerId)> ended;
+  // FDCLOSE: its answer is written, and it gives this one up to be closed, under a number as above; to be answered with
+  // take_to_close() or decline().
+  std::function<void(WorkerId, std::uint64_t its_number, UniqueFd)> closing = {};
 };
 
 // Everything one worker can say. Each is called with the worker's id, which is never reused.
@@ -40,12 +43,14 @@ struct LinkEvents {
       refused;                                      // a bad message: what was wrong; the worker is to be retired
   std::function<void(WorkerId, const Exit&)> gone;  // once, last, after its channel was read to the end
   ConnectionEvents connections = {};                // without them it passes none
+  // NEXT_DUE=, as it was said: when its own schedule next needs the app awake.
+  std::function<void(WorkerId, const std::string&)> next_due = {};
 };
 
 class WorkerLink {
  public:
-  virtual ~WorkerLink() = default;  // kills what is left of its process group; its events are never called again
-  virtual void go() = 0;            // a spare takes a slot
+  virtual ~WorkerLink() = default;     // kills what is left of its process group; its events are never called again
+  virtual void go(unsigned slot) = 0;  // a spare takes it
   // Stop accepting, finish what is in flight, exit by then.
   virtual void retire(MonotonicTime deadline, Adopters) = 0;
   virtual void announce_close() {}             // serve on, but let each answer end its connection: a stop has begun
@@ -62,8 +67,9 @@ class WorkerLink {
   // The fd is lent: it stays open until the worker adopted or declined it, or its channel has ended. False: it cannot
   // be told.
   virtual bool adopt(ConnectionId, int /*fd*/) { return false; }
-  virtual void hold(std::uint64_t /*its_number*/) {}       // the connection is the master's now
-  virtual void decline(std::uint64_t /*its_number*/) {}    // it stays the worker's
-  virtual std::uint64_t handed_over() const { return 0; }  // those that are the master's, so far
+  virtual void hold(std::uint64_t /*its_number*/) {}           // the connection is the master's now
+  virtual void decline(std::uint64_t /*its_number*/) {}        // it stays the worker's
+  virtual void take_to_close(std::uint64_t /*its_number*/) {}  // the connection is the master's, to be closed
+  virtual std::uint64_t handed_over() const { return 0; }      // those that are the master's, so far
 };
 }  // namespace moult

@@ -36,7 +36,7 @@ MemoryWatch::MemoryWatch(uv_loop_t* loop, const MemoryWatchOptions& options, Sup
 // --- a worker is ready
 
 Result<void> MemoryWatch::admit(const Worker& worker, pid_t pid, Supervisor::Trial trial) {
-  WatchedWorker newcomer(worker.generation, pid, known_private_bytes(worker.generation));
+  WatchedWorker newcomer(worker.generation, pid, known_private_bytes(worker));
   const Newborn born{worker.generation, newcomer.rss_at_ready_bytes(), newcomer.boot_private_bytes()};
   DrawFrom drawn;
   if (trial == Supervisor::Trial::first_of_its_code) {
@@ -55,6 +55,7 @@ Result<void> MemoryWatch::admit(const Worker& worker, pid_t pid, Supervisor::Tri
   newcomer.begin(make_record(worker.id, born.rss_bytes, drawn.range, options_.policy, random_, now()));
   newcomer.next_look = now() + options_.policy.sample_near;
   watched_.insert_or_assign(worker.id, std::move(newcomer));
+  private_bytes_of_spares_.erase(worker.id);
   arm();
   return {};
 }
@@ -77,12 +78,23 @@ void MemoryWatch::weigh_anew(MonotonicTime at) {
   for (std::size_t i = 0; i < count; ++i) due[i]->weigh(at);
 }
 
-// When memory is short: what another worker of this code had of its own when it was ready, if one is known.
-std::optional<std::uint64_t> MemoryWatch::known_private_bytes(Generation generation) const {
+// Of one that was a spare what it had of its own then. When memory is short: what another worker of this code had of
+// its own when it was ready, if one is known.
+std::optional<std::uint64_t> MemoryWatch::known_private_bytes(const Worker& worker) const {
+  if (const auto was_spare = private_bytes_of_spares_.find(worker.id); was_spare != private_bytes_of_spares_.end())
+    return was_spare->second;
   if (!memory_is_short()) return std::nullopt;
   for (const auto& [id, watched] : watched_)
-    if (watched.generation() == generation) return watched.boot_private_bytes();
+    if (watched.generation() == worker.generation) return watched.boot_private_bytes();
   return 0;
+}
+
+// Now, and not when it is ready: somebody waits then, and for a large process it takes longer than all else.
+void MemoryWatch::worker_parked(const Worker& worker, pid_t pid) {
+  if (memory_is_short()) return;
+  const auto memory = WorkerMemory::open(pid);
+  if (!memory) return;
+  if (const auto rollup = memory->rollup()) private_bytes_of_spares_.insert_or_assign(worker.id, rollup->private_bytes);
 }
 
 Surroundings MemoryWatch::surroundings() const {
@@ -272,10 +284,15 @@ void MemoryWatch::worker_gone(const Worker& worker, const Exit& exit) {
   const auto cause = recycles_.cause(worker.id);
   const auto record = recycles_.gone(worker, exit, last_look(worker.id), now());
   if (record) tell([&](RecycleObserver& o) { o.recycled(*record); });
-  watched_.erase(worker.id);
+  forget(worker.id);
   if (cause == Cause::pressure) pressure_.victim_gone(worker.id, now());
   else pressure_.forget(worker.id);
   memory_came_free_ = true;  // the pool does not know of its end yet
+}
+
+void MemoryWatch::forget(WorkerId id) {
+  private_bytes_of_spares_.erase(id);
+  if (const auto gone = watched_.extract(id)) over_hard_of_the_gone_ += over_hard_so_far(gone.mapped().record(), now());
 }
 
 void MemoryWatch::generation_proven(Generation generation) {
@@ -333,10 +350,13 @@ RecyclingDescription MemoryWatch::describe() const {
                          pressure_.min_headroom_bytes(),
                          std::nullopt,
                          figures(recycles_.lifetimes()),
-                         recycles_.lifetimes().firing};
+                         recycles_.lifetimes().firing,
+                         over_hard_of_the_gone_,
+                         pressure_.times_short()};
   if (recycles_.last_at()) d.since_last_recycle = now() - *recycles_.last_at();
   for (const auto& [id, watched] : watched_) {
     const WorkerRecord& record = watched.record();
+    d.over_hard += over_hard_so_far(record, now());
     d.workers[id] = {record.rss_bytes, watched.rss_at_ready_bytes(), record.limit_bytes, record.hard_limit_bytes,
                      holds_.holding(id)};
   }

@@ -37,6 +37,8 @@ struct RecyclingDescription {
   std::optional<Duration> since_last_recycle;
   LifetimeFigures lifetimes;
   bool alarm;
+  Duration over_hard;  // of all workers so far, those that are gone too: how long they were over their hard limits
+  std::uint64_t times_short;  // that the headroom fell below its minimum
 };
 
 class MemoryWatch : public WorkerObserver {
@@ -55,9 +57,10 @@ class MemoryWatch : public WorkerObserver {
   void recycle_begun(const Worker&, pid_t, const BeginRecycle&, const Granted&) override;
   void worker_retiring(const Worker&, pid_t) override;
   void worker_refused(const Worker&, pid_t, const std::string& what) override;
-  void boot_failed(const Worker& worker, const Exit&) override { watched_.erase(worker.id); }
-  void boot_abandoned(const Worker& worker, const Exit&) override { watched_.erase(worker.id); }
+  void boot_failed(const Worker& worker, const Exit&) override { forget(worker.id); }
+  void boot_abandoned(const Worker& worker, const Exit&) override { forget(worker.id); }
   void worker_gone(const Worker&, const Exit&) override;
+  void worker_parked(const Worker&, pid_t) override;
   void generation_proven(Generation) override;
   void pool_settled(const Pool&) override;
 
@@ -67,7 +70,8 @@ class MemoryWatch : public WorkerObserver {
   Decision judge(const Worker&, WatchedWorker&, const InstanceReading&, MonotonicTime now);
   bool memory_is_short() const;
   void weigh_anew(MonotonicTime now);
-  std::optional<std::uint64_t> known_private_bytes(Generation) const;
+  std::optional<std::uint64_t> known_private_bytes(const Worker&) const;
+  void forget(WorkerId);
   void judge_all_soon();
   void tell_headroom();
   void arm();
@@ -97,6 +101,8 @@ class MemoryWatch : public WorkerObserver {
   Recycles recycles_;
   HoldLog holds_;
   std::map<WorkerId, WatchedWorker> watched_;
+  std::map<WorkerId, std::uint64_t> private_bytes_of_spares_;  // when they had started
+  Duration over_hard_of_the_gone_{};
   bool memory_came_free_ = false;  // somebody is gone: judge pressure anew, once the pool knows it
   std::map<Generation, std::uint64_t> settled_private_bytes_;  // the least that a settled worker held of its own
   UvHandle<uv_timer_t> timer_;

@@ -53,11 +53,19 @@ void PressureWatch::look(Duration at_most, MonotonicTime now) {
     last_ = *std::move(seen);
     limit_bytes_ = last_->limit_bytes;
     said_unreadable_ = false;
+    note_shortage();
     return;
   }
   last_.reset();
   if (!std::exchange(said_unreadable_, true))
     calls_.say("how much memory is left cannot be read, so nobody is recycled for pressure: " + seen.error().message);
+}
+
+// It is over when there is a tenth more than the minimum: headroom that wavers about it is one shortage.
+void PressureWatch::note_shortage() {
+  const std::uint64_t least = min_headroom_bytes(), ends_at = least + (is_short_ ? least / 10 : 0);
+  const bool was_short = std::exchange(is_short_, last_->headroom_bytes < ends_at);
+  if (is_short_ && !was_short) ++times_short_;
 }
 
 std::uint64_t PressureWatch::min_headroom_bytes() const {

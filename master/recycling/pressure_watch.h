@@ -39,6 +39,7 @@ class PressureWatch {
   std::uint64_t limit_bytes() const { return limit_bytes_; }  // as last read
   std::uint64_t headroom_bytes() const { return last_ ? last_->headroom_bytes : no_limit; }
   std::uint64_t min_headroom_bytes() const;
+  std::uint64_t times_short() const { return times_short_; }  // how often the headroom fell below that, by our looks
 
   bool is_on(RecyclePolicy, std::uint64_t being_freed_bytes) const;  // as of the last look
 
@@ -65,6 +66,7 @@ class PressureWatch {
     std::optional<MonotonicTime> gone_at;
   };
   void arm(uv_loop_t*);
+  void note_shortage();
   void judge_recycles(const Workers&, bool pressure, MonotonicTime now);
 
   InstanceMemory memory_;
@@ -73,6 +75,8 @@ class PressureWatch {
   std::optional<MemoryLook> last_;
   std::uint64_t limit_bytes_ = no_limit;
   MonotonicTime looked_at_{};
+  bool is_short_ = false;
+  std::uint64_t times_short_ = 0;
   double falls_bytes_per_second_ = 0;
   bool said_unreadable_ = false;
   PressureHistory history_;

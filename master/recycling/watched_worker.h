@@ -12,8 +12,8 @@ enum class Depth { as_needed, shallow };  // shallow: never smaps_rollup
 
 class WatchedWorker {
  public:
-  // A process that is dying already weighs nothing. `private_bytes`: when memory is short and smaps_rollup is not to be
-  // read, what is taken to be its own.
+  // A process that is dying already weighs nothing. `private_bytes`: when smaps_rollup is not to be read (memory is
+  // short, or somebody waits for a spare), what is taken to be its own.
   WatchedWorker(Generation, pid_t, std::optional<std::uint64_t> private_bytes);
 
   Generation generation() const { return generation_; }

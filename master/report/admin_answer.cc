@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "master/report/instance_state.h"
+#include "master/report/metrics.h"
+#include "master/report/status_json.h"
 #include "master/report/status_page.h"
 namespace moult {
 namespace {
@@ -13,13 +15,17 @@ AdminAnswer livez(const AdminView& view) {
   return text(503, "not alive: the master's loop does not turn");
 }
 
+const IdleDescription* idle_of(const AdminView& view) { return view.snapshot->idle ? &*view.snapshot->idle : nullptr; }
+
 // Empty: ready.
 std::string why_not_ready(const AdminView& view) {
   if (!view.snapshot) return "starting";
-  const InstanceState state = instance_state(view.snapshot->pool);
+  const IdleDescription* idle = idle_of(view);
+  const InstanceState state = instance_state(view.snapshot->pool, idle);
   switch (state) {
     case InstanceState::stopping: return "stopping";
-    case InstanceState::asleep: return "asleep";
+    case InstanceState::asleep:  // who calls wakes it, and is answered
+    case InstanceState::waking: return idle && idle->refuses_for > Duration::zero() ? "it could not be woken" : "";
     case InstanceState::booting:
     case InstanceState::serving:
     case InstanceState::reloading: break;
@@ -28,13 +34,9 @@ std::string why_not_ready(const AdminView& view) {
   return state == InstanceState::booting ? "booting" : "no worker serves";
 }
 
-AdminAnswer ready_or(const std::string& why_not) {
-  return why_not.empty() ? text(200, "ok") : text(503, "not ready: " + why_not);
-}
-
-AdminAnswer healthz(const AdminView& view) {
+AdminAnswer readyz(const AdminView& view) {
   const std::string why_not = why_not_ready(view);
-  return ready_or(why_not == "asleep" ? "" : why_not);
+  return why_not.empty() ? text(200, "ok") : text(503, "not ready: " + why_not);
 }
 
 AdminAnswer status(const AdminView& view) {
@@ -60,11 +62,16 @@ AdminAnswer events() {
   return all;
 }
 
-// "127.0.0.1:9000", "[::1]", "localhost:9000".
+bool equal_but_for_case(std::string_view one, std::string_view lower) {
+  return std::ranges::equal(one, lower, {},
+                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+}
+
+// "127.0.0.1:9000", "[::1]", "localhost:9000", "LOCALHOST.".
 bool is_no_other_name(std::string_view host) {
   host = host.substr(0, host.find(':', host.starts_with('[') ? host.find(']') : 0));
-  return host.empty() || host == "localhost" || host.starts_with('[') ||
-         host.find_first_not_of("0123456789.") == host.npos;
+  return host.empty() || equal_but_for_case(host, "localhost") || equal_but_for_case(host, "localhost.") ||
+         host.starts_with('[') || host.find_first_not_of("0123456789.") == host.npos;
 }
 
 std::optional<AdminAnswer> not_for_this_caller(const AdminRequest& request, const AdminRules& rules) {
@@ -104,10 +111,8 @@ std::string answer_head(const AdminAnswer& answer, std::string_view reason) {
 
 bool token_matches(std::string_view authorization, std::string_view token) {
   constexpr std::string_view scheme = "bearer ";
-  const bool is_bearer = authorization.size() > scheme.size() &&
-                         std::ranges::equal(authorization.substr(0, scheme.size()), scheme, {}, [](char c) {
-                           return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-                         });
+  const bool is_bearer =
+      authorization.size() > scheme.size() && equal_but_for_case(authorization.substr(0, scheme.size()), scheme);
   if (!is_bearer) return false;
   authorization.remove_prefix(scheme.size());
   if (authorization.size() != token.size()) return false;
@@ -126,8 +131,7 @@ AdminAnswer answer(const AdminRequest& request, const AdminRules& rules, const A
     return refusal;
   }
   if (request.path == "/livez") return livez(view);
-  if (request.path == "/readyz") return ready_or(why_not_ready(view));
-  if (request.path == "/healthz") return healthz(view);
+  if (request.path == "/readyz" || request.path == "/healthz") return readyz(view);
   if (rules.paths == AdminPaths::health_only && request.path == "/metrics") return metrics(view);
   if (rules.paths == AdminPaths::health_only) return text(404, "here are /livez /readyz /healthz /metrics");
   if (request.path == "/") return front_page();

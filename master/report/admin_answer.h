@@ -1,8 +1,10 @@
 #pragma once
 // What the admin server answers. Pure: no socket, no clock.
 //   /livez        200 while the loop turned within loop_is_alive_for
-//   /readyz       200 while at least one worker serves and no stop has begun
-//   /healthz      200 while that, or asleep: a front end may send requests
+//   /readyz       200 while who calls is answered: a worker serves, or the app is asleep or waking. 503 before
+//                 the first READY, while nobody serves, while callers are refused because a wake has failed, and
+//                 once a stop has begun
+//   /healthz      the same
 //   /metrics      for Prometheus; on --admin with the token, on --health-bind for everybody
 //   /status.json  the status document         } not on --health-bind, and only with the token,
 //   /events       the same, as it changes     } if there is one

@@ -6,6 +6,7 @@
 
 #include "base/step.h"
 #include "master/report/log_line.h"
+#include "master/report/seconds.h"
 #include "master/report/timestamp.h"
 namespace moult {
 namespace {
@@ -40,10 +41,6 @@ void add_cause(Json& line, const std::string& cause) {
 
 void add_worker(Json& line, const WorkerName& worker) {
   add_worker(line, WorkerSubject{worker.slot, worker.pid, worker.generation});
-}
-
-double seconds(Duration duration) {
-  return std::round(std::chrono::duration<double, std::milli>(duration).count()) / 1000;
 }
 
 Json known(std::uint64_t bytes) { return bytes == no_limit ? Json(nullptr) : Json(bytes); }
@@ -175,23 +172,77 @@ struct Fill {
   void operator()(const AlarmFiring& e) const { add_lifetimes(line, e.lifetimes); }
   void operator()(const AlarmCleared& e) const { add_lifetimes(line, e.lifetimes); }
   void operator()(const PressureFutile& e) const { line["for_seconds"] = e.for_seconds; }
+  void operator()(const ScheduledCallEvent& e) const {
+    line["name"] = e.call.name;
+    line["due"] = rfc3339(e.call.due);
+    line["status"] = or_null(e.call.status);
+    line["duration_seconds"] = seconds(e.call.took);
+    line["outcome"] = name(e.call.outcome);
+    line["by_hand"] = e.call.by_hand;
+    if (!e.call.why.empty()) line["cause"] = shortened(e.call.why);
+    if (!e.call.holder.empty()) line["holder"] = e.call.holder;
+  }
+  void operator()(const LingersAborted& e) const {
+    line["during"] = name(e.why);
+    line["connections"] = e.connections;
+    line["stalled_seconds"] = seconds(e.patience);
+  }
+  void operator()(const FailedClosed& e) const {
+    line["during"] = name(e.why);
+    line["connections"] = e.connections;
+    line["cause"] = e.cause;
+    line["error"] = e.trouble.empty() ? Json(nullptr) : Json(shortened(e.trouble));
+  }
+  void operator()(const FellAsleep& e) const {
+    line["reason"] = name_of(e.why);
+    line["took_seconds"] = seconds(e.took);
+    line["awake_seconds"] = seconds(e.awake_for);
+  }
+  void operator()(const WokeUp& e) const {
+    line["caller"] = name_of(e.caller);
+    line["latency_seconds"] = seconds(e.latency);
+    line["asleep_seconds"] = seconds(e.asleep_for);
+  }
+  void operator()(const FailedWake& e) const {
+    line["caller"] = name_of(e.caller);
+    line["latency_seconds"] = seconds(e.after);
+    line["retry_in_seconds"] = seconds(e.retry_in);
+    add_cause(line, e.cause);
+  }
+  void operator()(const FailedStop& e) const {
+    line["reason"] = name_of(e.why);
+    line["took_seconds"] = seconds(e.after);
+    line["retry_in_seconds"] = seconds(e.retry_in);
+    add_cause(line, e.cause);
+  }
   void operator()(const EventsDropped& e) const { line["count"] = e.count; }
 };
 
 const char* name_of(const Event& event) {
-  return std::visit(
-      Match{[](const MasterStarted&) { return "master_started"; },
-            [](const MasterStopped&) { return "master_stopped"; },
-            [](const WorkerReadyEvent&) { return "worker_ready"; }, [](const WorkerExited&) { return "worker_exited"; },
-            [](const BootFailed&) { return "boot_failed"; }, [](const ForkServerGone&) { return "fork_server_gone"; },
-            [](const ReloadStarted&) { return "reload_started"; },
-            [](const ReloadFinished&) { return "reload_finished"; },
-            [](const WorkerRecycled&) { return "worker_recycled"; }, [](const HoldStarted&) { return "hold_started"; },
-            [](const HoldEnded&) { return "hold_ended"; }, [](const GateUngated&) { return "gate_ungated"; },
-            [](const AlarmFiring&) { return "alarm_firing"; }, [](const AlarmCleared&) { return "alarm_cleared"; },
-            [](const PressureFutile&) { return "pressure_futile"; },
-            [](const EventsDropped&) { return "events_dropped"; }},
-      event);
+  return std::visit(Match{[](const MasterStarted&) { return "master_started"; },
+                          [](const MasterStopped&) { return "master_stopped"; },
+                          [](const WorkerReadyEvent&) { return "worker_ready"; },
+                          [](const WorkerExited&) { return "worker_exited"; },
+                          [](const BootFailed&) { return "boot_failed"; },
+                          [](const ForkServerGone&) { return "fork_server_gone"; },
+                          [](const ReloadStarted&) { return "reload_started"; },
+                          [](const ReloadFinished&) { return "reload_finished"; },
+                          [](const WorkerRecycled&) { return "worker_recycled"; },
+                          [](const HoldStarted&) { return "hold_started"; },
+                          [](const HoldEnded&) { return "hold_ended"; },
+                          [](const GateUngated&) { return "gate_ungated"; },
+                          [](const AlarmFiring&) { return "alarm_firing"; },
+                          [](const AlarmCleared&) { return "alarm_cleared"; },
+                          [](const PressureFutile&) { return "pressure_futile"; },
+                          [](const ScheduledCallEvent&) { return "scheduled_call"; },
+                          [](const LingersAborted&) { return "linger_aborted"; },
+                          [](const FailedClosed&) { return "fail_closed"; },
+                          [](const FellAsleep&) { return "slept"; },
+                          [](const WokeUp&) { return "woke"; },
+                          [](const FailedWake&) { return "wake_failed"; },
+                          [](const FailedStop&) { return "stop_failed"; },
+                          [](const EventsDropped&) { return "events_dropped"; }},
+                    event);
 }
 }  // namespace
 

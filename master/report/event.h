@@ -9,9 +9,12 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "master/connections/delivery_observer.h"
 #include "master/pool/exit.h"
 #include "master/pool/worker_state.h"
 #include "master/recycling/recycle_record.h"
+#include "master/sleep/ended_call.h"
+#include "master/sleep/sleep_observer.h"
 namespace moult {
 struct MasterStarted {
   std::string version;
@@ -81,12 +84,16 @@ struct AlarmCleared {
 struct PressureFutile {
   double for_seconds;
 };
+struct ScheduledCallEvent {
+  EndedCall call;
+};
 struct EventsDropped {
   std::uint64_t count;
 };  // by the event log itself: it was full or not read
 using Event = std::variant<MasterStarted, MasterStopped, WorkerReadyEvent, WorkerExited, BootFailed, ForkServerGone,
                            ReloadStarted, ReloadFinished, WorkerRecycled, HoldStarted, HoldEnded, GateUngated,
-                           AlarmFiring, AlarmCleared, PressureFutile, EventsDropped>;
+                           AlarmFiring, AlarmCleared, PressureFutile, ScheduledCallEvent, LingersAborted, FailedClosed,
+                           FellAsleep, WokeUp, FailedWake, FailedStop, EventsDropped>;
 
 // Who takes events: the file, or what is more than a file. On the loop's thread.
 class EventSink {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <utility>
+
+#include "master/report/seconds.h"
 namespace moult {
 namespace {
 WorkerSubject subject(const Worker& worker, pid_t pid) { return {worker.slot, pid, worker.generation}; }
@@ -28,7 +30,6 @@ std::string times(std::uint64_t count) { return std::to_string(count) + (count =
 bool ended_well(const Exit& exit) { return exit.status == 0; }
 
 Clocks real_clocks() { return {std::chrono::steady_clock::now(), std::chrono::system_clock::now()}; }
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 }  // namespace
 
 EventReporter::EventReporter(EventReporterParts parts) : parts_(std::move(parts)) {
@@ -143,6 +144,11 @@ void EventReporter::generation_proven(Generation generation) {
   tell_reload_end();
 }
 
+void EventReporter::reloaded_asleep(Generation generation) {
+  reload_.loaded_asleep(generation);
+  tell_reload_end();
+}
+
 void EventReporter::generation_rejected(Generation generation, const std::string& cause) {
   const std::string meanwhile = proven_ ? "; " + called(proven_) + " serves on" : "";
   log_cause(load_cause_, LogLevel::error, called(generation) + " does not come up" + meanwhile, cause);
@@ -158,12 +164,15 @@ void EventReporter::fork_server_gone(Generation generation, const Exit& exit) {
   tell_reload_end();
 }
 
-void EventReporter::stop_finished(int exit_code) {
+void EventReporter::stop_finished(int) {
   reload_.stopped();
   tell_reload_end();
   end_cause(boot_cause_, "failed boots");
   end_cause(crash_cause_, "crashes");
   end_cause(load_cause_, "failed loads");
+}
+
+void EventReporter::master_stopped(int exit_code) {
   parts_.log.info("stopped, exit status " + std::to_string(exit_code));
   tell(MasterStopped{exit_code, seconds(now() - started_at_)});
 }

@@ -28,7 +28,8 @@ class EventReporter : public WorkerObserver {
  public:
   explicit EventReporter(EventReporterParts);  // the parts outlive it
 
-  void master_started();  // called by Instance, once
+  void master_started();               // called by Reporting, once
+  void master_stopped(int exit_code);  // likewise: nothing is left to be done but to leave
 
   void worker_serving(const Worker&, pid_t) override;
   void worker_retiring(const Worker&, pid_t) override;
@@ -39,9 +40,10 @@ class EventReporter : public WorkerObserver {
   void worker_refused(const Worker&, pid_t, const std::string& what) override;
   void load_started(Generation) override;
   void generation_proven(Generation) override;
+  void reloaded_asleep(Generation) override;
   void generation_rejected(Generation, const std::string& cause) override;
   void fork_server_gone(Generation, const Exit&) override;
-  void stop_finished(int exit_code) override;
+  void stop_finished(int) override;
 
  private:
   void tell(const Event&);

@@ -1,11 +1,11 @@
 #include "master/report/fleet_json.h"
 
 #include <nlohmann/json.hpp>
+
+#include "master/report/seconds.h"
 namespace moult {
 namespace {
 using Json = nlohmann::ordered_json;
-
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 Json settings_json(const FleetPolicy& policy) {
   return {{"lease_permits", policy.permits},

@@ -13,9 +13,10 @@ InstanceState awake_state(const SupervisorDescription& d) {
 }
 }  // namespace
 
-InstanceState instance_state(const SupervisorDescription& d) {
+InstanceState instance_state(const SupervisorDescription& d, const IdleDescription* idle) {
+  const bool wakes = idle && idle->state == IdleState::waking && serving_workers(d) == 0;
   switch (d.mode) {
-    case Mode::serve: return awake_state(d);
+    case Mode::serve: return wakes ? InstanceState::waking : awake_state(d);
     case Mode::sleep: return InstanceState::asleep;
     case Mode::delay:
     case Mode::draining:
@@ -32,6 +33,7 @@ std::string_view name(InstanceState state) {
     case InstanceState::serving: return "serving";
     case InstanceState::reloading: return "reloading";
     case InstanceState::stopping: return "stopping";
+    case InstanceState::waking: return "waking";
     case InstanceState::asleep: break;
   }
   return "asleep";

@@ -17,6 +17,7 @@ std::optional<bool> OomKills::killed(WorkerState state_before, const Exit& exit)
   if (!now || !seen_) return std::nullopt;
   if (*now <= *seen_) return false;
   ++*seen_;
+  ++explained_;
   return true;
 }
 }  // namespace moult

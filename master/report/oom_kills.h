@@ -19,10 +19,12 @@ class OomKills {
   // True: killed by a SIGKILL that we did not send, and the count had risen since we last looked; one rise explains one
   // death. None: the count cannot be read here.
   std::optional<bool> killed(WorkerState state_before, const Exit&);
+  std::uint64_t explained() const { return explained_; }  // how many deaths so far
 
  private:
   std::optional<std::uint64_t> read() const;
   InstanceMemory memory_;
   std::optional<std::uint64_t> seen_;
+  std::uint64_t explained_ = 0;
 };
 }  // namespace moult

@@ -2,10 +2,11 @@
 
 #include <cstdio>
 #include <utility>
+
+#include "master/report/seconds.h"
 namespace moult {
 namespace {
 Clocks real_clocks() { return {std::chrono::steady_clock::now(), std::chrono::system_clock::now()}; }
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 std::string number(double value) {
   char text[40];

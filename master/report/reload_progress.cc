@@ -18,6 +18,10 @@ bool ReloadProgress::load_started(Generation generation) {
 
 void ReloadProgress::proven(Generation generation) { proven_ = std::max(proven_, generation); }
 
+void ReloadProgress::loaded_asleep(Generation generation) {
+  if (reloading_ == generation) end("succeeded", "");
+}
+
 void ReloadProgress::rejected(Generation generation, const std::string& cause) {
   if (reloading_ == generation && proven_ < generation) end("rejected", cause);
 }

@@ -3,8 +3,8 @@
 //
 // A reload is any load after the first code was proven, whoever wished it: a person, a signal, or the death of a fork
 // server (DESIGN §10). It is over when its generation is proven and no worker of older code serves any more
-// ("succeeded"), when it is rejected ("rejected", with the cause), when another load begins before ("superseded"), or
-// when moult ends first ("stopped").
+// ("succeeded"), or, where the app sleeps, when it is loaded; when it is rejected ("rejected", with the cause), when
+// another load begins before ("superseded"), or when moult ends first ("stopped").
 #include <map>
 #include <optional>
 #include <string>
@@ -25,6 +25,7 @@ class ReloadProgress {
   void serving(WorkerId id, Generation generation) { serving_[id] = generation; }
   void no_longer_serving(WorkerId id) { serving_.erase(id); }
   void proven(Generation);
+  void loaded_asleep(Generation);
   void rejected(Generation, const std::string& cause);  // or lost before it served
   void stopped() { end("stopped", ""); }
 

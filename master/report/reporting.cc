@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/machine.h"
+#include "master/report/status_json.h"
 namespace moult {
 Reporting::Reporting(uv_loop_t* loop, const ReportOptions& options)
     : loop_(loop), options_(options), started_at_(monotonic_now(loop)), metrics_(options.version) {}
@@ -55,6 +56,10 @@ Result<void> Reporting::open_parts() {
   reporter_ = std::make_unique<EventReporter>(EventReporterParts{*log_, stream_.get(), oom_kills_, options_.version});
   recycle_reporter_ =
       std::make_unique<RecycleReporter>(RecycleReporterParts{*log_, stream_.get(), options_.name, options_.own_fleet});
+  call_reporter_ = std::make_unique<CallReporter>(CallReporterParts{*log_, stream_.get()});
+  delivery_reporter_ = std::make_unique<DeliveryReporter>(*log_, stream_.get(), *service_manager_);
+  sleep_reporter_ = std::make_unique<SleepReporter>(
+      SleepReporterParts{*log_, stream_.get(), options_.name, *service_manager_, [this] { changed(); }});
   return {};
 }
 
@@ -68,7 +73,15 @@ Result<void> Reporting::watch(ReportSources sources) {
   if (options_.admin_servers.empty()) return {};
   publisher_ = std::make_unique<SnapshotPublisher>(loop_, board_, [this] {
     Snapshot taken = take_snapshot();
-    taken.metrics = metrics_.collect(taken.pool, taken.recycling, taken.gate, taken.parking);
+    taken.metrics = metrics_.collect({.pool = taken.pool,
+                                      .recycling = taken.recycling,
+                                      .gate = taken.gate,
+                                      .parking = taken.parking,
+                                      .delivery = taken.delivery,
+                                      .schedule = taken.schedule,
+                                      .idle = *taken.idle,
+                                      .lost = {taken.facts.log_lines_dropped, taken.facts.events_dropped},
+                                      .oom_kills = oom_kills_.explained()});
     return taken;
   });
   supervisor.observe(*publisher_);
@@ -98,8 +111,14 @@ void Reporting::stopping() {
   changed();
 }
 
+void Reporting::stopped(int exit_code) { reporter_->master_stopped(exit_code); }
+
 void Reporting::say(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) log_->info(line);
+}
+
+void Reporting::warn(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) log_->warning(line);
 }
 
 void Reporting::changed() {
@@ -107,19 +126,22 @@ void Reporting::changed() {
 }
 
 Snapshot Reporting::take_snapshot() const {
-  return {sources_->supervisor.describe(),
-          {.version = options_.version,
-           .name = options_.name,
-           .server = server_,
-           .pid = getpid(),
-           .uptime = monotonic_now(loop_) - started_at_,
-           .log_lines_dropped = log_->dropped() + passed_on_[0]->dropped() + passed_on_[1]->dropped(),
-           .events_dropped = events_ ? events_->dropped() : 0,
-           .now = monotonic_now(loop_)},
-          sources_->recycling(),
-          sources_->gate(),
-          sources_->parking(),
-          stream_->recent()};
+  return {.pool = sources_->supervisor.describe(),
+          .facts = {.version = options_.version,
+                    .name = options_.name,
+                    .server = server_,
+                    .pid = getpid(),
+                    .uptime = monotonic_now(loop_) - started_at_,
+                    .log_lines_dropped = log_->dropped() + passed_on_[0]->dropped() + passed_on_[1]->dropped(),
+                    .events_dropped = events_ ? events_->dropped() : 0,
+                    .now = monotonic_now(loop_)},
+          .recycling = sources_->recycling(),
+          .gate = sources_->gate(),
+          .parking = sources_->parking(),
+          .delivery = sources_->delivery(),
+          .schedule = sources_->schedule(),
+          .idle = sources_->idle(),
+          .recent = stream_->recent()};
 }
 
 std::string Reporting::status_document() const { return status_json(take_snapshot()); }

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "master/report/admin_server.h"
+#include "master/report/call_reporter.h"
+#include "master/report/delivery_reporter.h"
 #include "master/report/event_reporter.h"
 #include "master/report/event_stream.h"
 #include "master/report/log.h"
@@ -17,6 +19,7 @@
 #include "master/report/pid_file.h"
 #include "master/report/recycle_reporter.h"
 #include "master/report/service_manager.h"
+#include "master/report/sleep_reporter.h"
 #include "master/report/snapshot.h"
 namespace moult {
 struct ReportOptions {
@@ -34,6 +37,9 @@ struct ReportSources {
   std::function<RecyclingDescription()> recycling;
   std::function<GateDescription()> gate;
   std::function<ParkingDescription()> parking;
+  std::function<DeliveryDescription()> delivery;
+  std::function<ScheduleDescription()> schedule;
+  std::function<IdleDescription()> idle;
 };
 
 class Reporting {
@@ -48,6 +54,10 @@ class Reporting {
   void on_alarm(std::function<void(const std::string& event_line)> call) {
     recycle_reporter_->on_alarm(std::move(call));
   }
+  void call_ended(const EndedCall& call) { call_reporter_->ended(call); }
+  // Who wants to hear of sleeps: made known to the Sleeper.
+  std::vector<SleepObserver*> sleep_observers() { return {sleep_reporter_.get(), &metrics_}; }
+  void on_wake(std::function<void(const std::string& event_line)> call) { sleep_reporter_->on_wake(std::move(call)); }
   // The admin servers answer from now on. What is shown outlives us.
   Result<void> watch(ReportSources);
 
@@ -57,8 +67,11 @@ class Reporting {
   void server_is(const std::string& name) { server_ = name; }  // "uvicorn 0.17.6", as the fork server said
   void reopen();
   void stopping();
+  void stopped(int exit_code);  // the last word
+  DeliveryObserver& delivery_observer() { return *delivery_reporter_; }
   void say(const std::vector<std::string>& lines);  // to the log, for people
-  void changed();                                   // something that no observer hears
+  void warn(const std::vector<std::string>& lines);
+  void changed();  // something that no observer hears
   std::string status_document() const;
   EventStream& events() { return *stream_; }
 
@@ -82,7 +95,10 @@ class Reporting {
   std::unique_ptr<EventStream> stream_;
   std::unique_ptr<EventReporter> reporter_;
   std::unique_ptr<RecycleReporter> recycle_reporter_;
+  std::unique_ptr<CallReporter> call_reporter_;
+  std::unique_ptr<DeliveryReporter> delivery_reporter_;
   std::unique_ptr<ServiceManager> service_manager_;
+  std::unique_ptr<SleepReporter> sleep_reporter_;
   std::shared_ptr<SnapshotBoard> board_ = std::make_shared<SnapshotBoard>();
   std::unique_ptr<SnapshotPublisher> publisher_;
   std::vector<std::unique_ptr<AdminServer>> admin_servers_;

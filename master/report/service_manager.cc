@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
@@ -119,11 +120,26 @@ void ServiceManager::stopping() {
   if (std::exchange(said_, Said::stopping) != Said::stopping) send("STOPPING=1\nSTATUS=stopping");
 }
 
+void ServiceManager::stop_takes(Duration at_most) {
+  const auto usec = std::chrono::ceil<std::chrono::microseconds>(at_most + rest_of_a_stop).count();
+  send("EXTEND_TIMEOUT_USEC=" + std::to_string(usec) + "\nSTATUS=waiting until all answers have arrived");
+}
+
 void ServiceManager::worker_serving(const Worker&, pid_t) {
+  serves_ = true;
   if (said_ == Said::starting) say_ready("serving");
 }
 
-void ServiceManager::load_started(Generation) {
+// Asleep nobody will serve to prove it: a master is ready, and a reload is over, when the code is loaded.
+void ServiceManager::pool_settled(const Pool& pool) {
+  serves_ = std::ranges::any_of(pool.workers, [](const Worker& w) { return w.state == WorkerState::serving; });
+  const bool waits = said_ == Said::starting || said_ == Said::reloading;
+  if (waits && pool.goal.mode == Mode::sleep && pool.goal.candidate && pool.goal.candidate >= loading_)
+    say_ready("asleep: the next caller wakes the app");
+}
+
+void ServiceManager::load_started(Generation generation) {
+  loading_ = generation;
   if (said_ != Said::ready) return;
   said_ = Said::reloading;
   send("RELOADING=1\nMONOTONIC_USEC=" + monotonic_usec() + "\nSTATUS=loading newer code");
@@ -135,6 +151,7 @@ void ServiceManager::generation_proven(Generation) {
 
 void ServiceManager::generation_rejected(Generation, const std::string& cause) {
   if (said_ == Said::reloading)
-    say_ready("serving the former code; the newer one failed: " + cause.substr(0, cause.find('\n')));
+    say_ready((serves_ ? "serving the former code; the newer one failed: " : "nobody serves; the newer code failed: ") +
+              cause.substr(0, cause.find('\n')));
 }
 }  // namespace moult

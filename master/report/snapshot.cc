@@ -2,10 +2,6 @@
 
 #include <utility>
 namespace moult {
-std::string status_json(const Snapshot& s) {
-  return status_json(s.pool, s.facts, s.recycling, s.gate, s.parking, s.recent.get());
-}
-
 void SnapshotBoard::hang_up(std::shared_ptr<const Snapshot> snapshot, MonotonicTime now) {
   {
     const std::lock_guard lock(mutex_);

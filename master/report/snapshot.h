@@ -11,29 +11,50 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 
 #include "base/clock.h"
 #include "base/uv_handle.h"
+#include "lease/gate_description.h"
+#include "master/connections/connection_keeper.h"
+#include "master/connections/delivery.h"
 #include "master/pool/supervisor.h"
 #include "master/pool/worker_observer.h"
-#include "master/report/metrics.h"
+#include "master/recycling/memory_watch.h"
+#include "master/report/metric_families.h"
 #include "master/report/recent_recycles.h"
-#include "master/report/status_json.h"
+#include "master/sleep/ended_call.h"
+#include "master/sleep/sleep_observer.h"
 namespace moult {
 inline constexpr Duration snapshot_every = std::chrono::seconds(1);
 // Changes that come together make one picture; 300 workers that start at once are not described 300 times.
 inline constexpr Duration change_settles = std::chrono::milliseconds(5);
 
+struct StatusFacts {  // what the pool does not know
+  std::string version;
+  std::string name;    // of the instance, -n
+  std::string server;  // "uvicorn 0.17.6", as the fork server said; empty: unknown
+  pid_t pid;           // the master's
+  Duration uptime;     // its
+  std::uint64_t log_lines_dropped = 0, events_dropped = 0;
+  MonotonicTime now = {};  // of the description: what ends later is told as the time that is left
+};
+
+// What an instance does not have (no gate kind, parking for nobody, no patience, nothing scheduled, no idle) is not
+// told.
 struct Snapshot {
   SupervisorDescription pool;
   StatusFacts facts;
   RecyclingDescription recycling = {};
   GateDescription gate = {};
   ParkingDescription parking = {};
+  DeliveryDescription delivery = {};
+  ScheduleDescription schedule = {};
+  std::optional<IdleDescription> idle = {};
   std::shared_ptr<const RecentRecycles> recent = {};  // null: none yet
-  std::vector<prometheus::MetricFamily> metrics = {};
+  MetricFamilies metrics = {};
 };
-std::string status_json(const Snapshot&);
 
 class SnapshotBoard {
  public:

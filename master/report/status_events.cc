@@ -1,6 +1,8 @@
 #include "master/report/status_events.h"
 
 #include <thread>
+
+#include "master/report/status_json.h"
 namespace moult {
 namespace {
 std::string still(Duration since) {

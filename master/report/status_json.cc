@@ -1,19 +1,16 @@
 #include "master/report/status_json.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "master/report/event.h"
 #include "master/report/instance_state.h"
+#include "master/report/linger_report.h"
+#include "master/report/schedule_json.h"
+#include "master/report/seconds.h"
 namespace moult {
 namespace {
 using Json = nlohmann::ordered_json;
-
-// Milliseconds are enough, and 0.1 is written as 0.1.
-double seconds(Duration duration) {
-  return std::round(std::chrono::duration<double, std::milli>(duration).count()) / 1000;
-}
 
 Json worker_json(const WorkerDescription& worker) {
   Json json{{"slot", worker.slot ? Json(*worker.slot) : Json(nullptr)},
@@ -80,12 +77,35 @@ Json gate_json(const GateDescription& gate) {
 
 Json parking_json(const ParkingDescription& parking) {
   const ParkingCounts& counts = parking.counts;
-  return {{"held", parking.held},          {"callers", parking.callers},
-          {"offered", parking.offered},    {"most", parking.most},
-          {"parked", counts.parked},       {"handed_over", counts.given},
-          {"declined", counts.declined},   {"closed_by_client", counts.closed_by_client},
-          {"timed_out", counts.timed_out}, {"closed_at_stop", counts.closed_at_stop},
-          {"refused", counts.refused}};
+  return {{"held", parking.held},
+          {"callers", parking.callers},
+          {"offered", parking.offered},
+          {"most", parking.most},
+          {"parked", counts.parked},
+          {"handed_over", counts.given},
+          {"declined", counts.declined},
+          {"closed_by_client", counts.closed_by_client},
+          {"timed_out", counts.timed_out},
+          {"closed_at_stop", counts.closed_at_stop},
+          {"refused", counts.refused},
+          {"accepted", counts.accepted},
+          {"ignored_requests", parking.ignored_requests}};
+}
+
+// What is not so now is null.
+Json idle_json(const IdleDescription& idle) {
+  const auto running = [](Duration left) { return left > Duration::zero() ? Json(seconds(left)) : Json(nullptr); };
+  const bool asleep = idle.state == IdleState::asleep;
+  return {{"state", name_of(idle.state)},
+          {"since_seconds", seconds(idle.since)},
+          {"blocked_by", idle.blocked_by ? Json(name_of(*idle.blocked_by)) : Json(nullptr)},
+          {"woken_by", idle.woken_by ? Json(name_of(*idle.woken_by)) : Json(nullptr)},
+          {"warm", asleep ? Json(idle.warm) : Json(nullptr)},
+          {"warm_for_seconds", running(idle.warm_for)},
+          {"refuses_for_seconds", running(idle.refuses_for)},
+          {"no_sleep_for_seconds", running(idle.no_sleep_for)},
+          {"failure", idle.failure.empty() ? Json(nullptr) : Json(idle.failure)},
+          {"awake_seconds", seconds(idle.awake)}};
 }
 
 Json recent_json(const RecentRecycles& recent) {
@@ -107,13 +127,15 @@ Json lifetimes_json(const RecyclingDescription& recycling) {
 }
 }  // namespace
 
-std::string status_json(const SupervisorDescription& d, const StatusFacts& facts, const RecyclingDescription& recycling,
-                        const GateDescription& gate, const ParkingDescription& parking, const RecentRecycles* recent) {
+std::string status_json(const Snapshot& s) {
+  const SupervisorDescription& d = s.pool;
+  const StatusFacts& facts = s.facts;
+  const IdleDescription* idle = s.idle ? &*s.idle : nullptr;
   Json json{{"version", facts.version},
             {"name", facts.name},
             {"pid", facts.pid},
             {"generation", d.proven ? d.proven.value : d.candidate.value},
-            {"state", name(instance_state(d))},
+            {"state", name(instance_state(d, idle))},
             {"uptime_seconds", seconds(facts.uptime)},
             {"wanted", d.wanted},
             {"serving", serving_workers(d)}};
@@ -123,13 +145,16 @@ std::string status_json(const SupervisorDescription& d, const StatusFacts& facts
   json["workers"] = Json::array();
   for (const WorkerDescription& each : d.workers) {
     json["workers"].push_back(worker_json(each));
-    add_memory(json["workers"].back(), recycling, each.id, facts.now);
+    add_memory(json["workers"].back(), s.recycling, each.id, facts.now);
   }
-  json["recycler"] = recycler_json(recycling);
-  if (gate.kind) json["gate"] = gate_json(gate);
-  json["lifetimes"] = lifetimes_json(recycling);
-  json["recent_recycles"] = recent ? recent_json(*recent) : Json::array();
-  if (parking.most > 0) json["parking"] = parking_json(parking);
+  json["recycler"] = recycler_json(s.recycling);
+  if (s.gate.kind) json["gate"] = gate_json(s.gate);
+  json["lifetimes"] = lifetimes_json(s.recycling);
+  json["recent_recycles"] = s.recent ? recent_json(*s.recent) : Json::array();
+  if (s.parking.most > 0) json["parking"] = parking_json(s.parking);
+  if (!s.schedule.calls.empty()) json["schedule"] = schedule_json(s.schedule);
+  if (s.delivery.patience > Duration::zero()) json["linger"] = linger_json(s.delivery);
+  if (idle) json["idle"] = idle_json(*idle);
   json["boot_error"] = d.boot_error.empty() ? Json(nullptr) : Json(d.boot_error);
   json["log_lines_dropped"] = facts.log_lines_dropped;
   json["events_dropped"] = facts.events_dropped;

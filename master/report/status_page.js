@@ -20,6 +20,7 @@ const lasting = (seconds) => {
 };
 const clock = (date) => two(date.getHours()) + ":" + two(date.getMinutes()) + ":" + two(date.getSeconds());
 const day = (date) => date.getFullYear() + "-" + two(date.getMonth() + 1) + "-" + two(date.getDate());
+const moment = (date) => (day(date) === day(new Date()) ? "" : day(date) + " ") + clock(date);
 const count = (value, what) => number(value) + " " + what + (value === 1 ? "" : "s");
 
 // What a worker waits for: docs/events.md, "Why a worker waits".
@@ -123,10 +124,9 @@ const createHold = () => {
   return node;
 };
 const showRecycle = (node, recycle) => {
-  const when = new Date(recycle.at);
   const [time, text] = node.children;
   time.dateTime = recycle.at;
-  put(time, (day(when) === day(new Date()) ? "" : day(when) + " ") + clock(when));
+  put(time, moment(new Date(recycle.at)));
   put(text, recycle.sentence.charAt(0).toUpperCase() + recycle.sentence.slice(1) + ".");
 };
 const createRecycle = () => {
@@ -186,8 +186,8 @@ const showRest = (status) => {
 };
 
 let spokenOf = "";
-const speak = (status, held) => { // only what has changed for the worse or the better, not each second
-  const now = status.state + ", " + status.serving + " of " + status.wanted + " workers serve. " +
+const speak = (held) => { // only what has changed for the worse or the better, not each second
+  const now = at("state").textContent + ". " +
     held.map((worker) => called(worker) + " waits for " + waitedFor(worker) + ".").join(" ");
   if (now !== spokenOf) put(at("spoken"), now);
   spokenOf = now;
@@ -197,14 +197,17 @@ const show = (status) => {
   at("shown").hidden = false;
   document.title = status.name + ": " + status.state;
   put(at("name"), status.name);
-  put(at("state"), status.state + ", " + status.serving + " of " + status.wanted + " serve");
-  at("state").className = "state " + (status.serving < status.wanted ? "near" : "good");
+  const sleeps = status.state === "asleep", refuses = sleeps && status.idle && status.idle.refuses_for_seconds;
+  put(at("state"), status.state + ", " + (refuses ? "callers are refused" : sleeps ? "the next caller wakes it"
+    : status.serving + " of " + status.wanted + " serve"));
+  at("state").className = "state " + (sleeps ? "quiet" : status.serving < status.wanted ? "near" : "good");
   put(at("facts"), ["moult " + status.version, status.server, "generation " + status.generation, "pid " + status.pid,
     "up " + lasting(status.uptime_seconds)].filter(Boolean).join(" · "));
   list(at("holds"), held, (worker) => worker.slot + "/" + worker.pid, createHold, showHold);
   at("no-holds").hidden = held.length > 0;
   list(at("workers"), status.workers, (worker) => worker.slot + "/" + worker.pid, createWorker, showWorker);
   at("no-workers").hidden = status.workers.length > 0;
+  put(at("no-workers"), sleeps ? "There are none: the app sleeps." : "There are none.");
   const recent = status.recent_recycles;
   list(at("recycles"), recent, (recycle) => recycle.at + "/" + recycle.slot, createRecycle, showRecycle);
   at("no-recycles").hidden = recent.length > 0;
@@ -212,12 +215,19 @@ const show = (status) => {
   put(at("trouble-said"), status.boot_error || "");
   showLives(status.lifetimes);
   showGate(status.gate);
+  showIdle(status.idle, status.uptime_seconds);
+  showLingers(status.linger);
+  showSchedule(status.schedule);
   showRest(status);
-  speak(status, held);
+  speak(held);
 };
 
 // fetch and not EventSource: that one cannot send a token.
-const live = (text, on) => { put(at("live"), text); at("live").className = "live" + (on ? " on" : ""); };
+const live = (text, on) => {
+  if (!on && at("live").classList.contains("on")) put(at("spoken"), spokenOf = "Not live any more: " + text + ".");
+  put(at("live"), text);
+  at("live").className = "live" + (on ? " on" : "");
+};
 const hear = (block) => {
   const lines = block.split("\n"), name = lines.find((line) => line.startsWith("event: "));
   const data = lines.find((line) => line.startsWith("data: "));
@@ -226,12 +236,29 @@ const hear = (block) => {
   if (name === "event: status") { show(said); live("live", true); }
   if (name === "event: still") live("moult’s loop has not turned for " + lasting(said.seconds), false);
 };
+
+// A moult that lives speaks each second, or says every three that its loop stands still (status_events.h). One that is
+// stopped, or cannot be reached any more, says nothing, and no connection need end for that.
+const silentAfter = 6, goneAfter = 20; // seconds
+let heardAt = null, connection = null; // null: nobody is listened to
+const heard = () => { heardAt = performance.now(); };
+setInterval(() => {
+  if (heardAt === null) return;
+  const silent = (performance.now() - heardAt) / 1000;
+  if (silent >= silentAfter) live("nothing has come for " + lasting(silent) + ": what is shown is old", false);
+  if (silent >= goneAfter) connection.abort(new Error("Nothing has come for " + lasting(silent) + "."));
+}, 1000);
+
 const follow = async () => {
+  connection = new AbortController();
+  heard();
   const token = sessionStorage.getItem("moult-token");
   const headers = token ? { Authorization: "Bearer " + token } : {};
-  const answer = await fetch("events", { cache: "no-store", headers });
+  const answer = await fetch("events", { cache: "no-store", headers, signal: connection.signal });
+  heard();
   at("ask").hidden = answer.status !== 401;
   if (answer.status === 401) {
+    heardAt = null;
     live(token ? "this is not the token" : "waiting for the token", false);
     return new Promise((asked) => { at("ask-form").onsubmit = (event) => {
       event.preventDefault();
@@ -245,6 +272,7 @@ const follow = async () => {
   for (let rest = "";;) {
     const { done, value } = await reader.read();
     if (done) throw new Error("moult has ended, or has been replaced");
+    heard();
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();
     blocks.forEach(hear);
@@ -253,6 +281,7 @@ const follow = async () => {
 (async () => {
   for (;;) {
     try { await follow(); } catch (error) {
+      heardAt = null;
       live("no connection: what is shown is old. " + error.message, false);
       await new Promise((later) => { setTimeout(later, 2000); });
     }

@@ -60,8 +60,8 @@ class Simulation {
     post(IdleEvent{CallDue{}});
     post(ScheduleEvent{Answered{a.name, 200}});
   }
-  void perform(const Look&) {
-    post(IdleEvent{Looked{look([this] { return next_call_due(schedule_, now_); }, [] { return Activity{}; })}});
+  void perform(const Sweep&) {
+    post(IdleEvent{Swept{look([this] { return next_call_due(schedule_, now_); }, [] { return Activity{}; })}});
   }
   void perform(const Serve&) { post(IdleEvent{FirstServing{}}); }
   void perform(const Sleep&) { post(IdleEvent{LastGone{}}); }

@@ -43,7 +43,7 @@ class Transition {
   Transition(Idle& idle, const IdlePolicy& policy, MonotonicTime now, std::vector<IdleAction>& actions)
       : idle_(idle), policy_(policy), now_(now), actions_(actions) {}
 
-  void operator()(const Looked& e) {
+  void operator()(const Swept& e) {
     if (idle_.state != IdleState::active) return;
     idle_.blocked_by = blocked_by(idle_, e.activity, policy_, now_);
     if (!idle_.blocked_by) return fall_asleep(SleepReason::idle);
@@ -103,7 +103,7 @@ class Transition {
       case IdleState::active:
         if (now_ < idle_.look_at) return;
         idle_.look_at = later(now_, policy_.look_every);
-        actions_.push_back(Look{});
+        actions_.push_back(Sweep{});
         return;
       case IdleState::stopping:
         if (now_ >= wake_at(idle_)) return wake_by_itself();

@@ -78,7 +78,7 @@ struct Idle {
   std::optional<BlockedBy> blocked_by;  // active: as of the last look; none: there was none yet
 };
 
-struct Looked {  // the answer to Look; may come unasked
+struct Swept {  // the answer to Sweep; may come unasked
   Activity activity;
 };
 struct CallerWaits {};  // a client speaks, or waits to be accepted, and nobody serves
@@ -94,10 +94,10 @@ struct StopFailed {};
 struct CodeChanged {};  // a reload: what failed before may work now, and its code is loaded
 struct OperatorSleep {};
 struct OperatorWake {};
-using IdleEvent = std::variant<Looked, CallerWaits, CallDue, NoCallWaits, AppDue, FirstServing, WakeFailed, LastGone,
+using IdleEvent = std::variant<Swept, CallerWaits, CallDue, NoCallWaits, AppDue, FirstServing, WakeFailed, LastGone,
                                StopFailed, CodeChanged, OperatorSleep, OperatorWake, TimePassed>;
 
-struct Look {};              // sweep, and post Looked
+struct Sweep {};             // sweep, and post Swept
 struct Serve {               // SetMode{serve}
   std::optional<Waker> why;  // none: the stop failed
 };
@@ -112,7 +112,7 @@ struct RefuseCallers {  // those that wait and those that come: politely, until 
 };
 struct AdmitCallers {};  // the window has ended before its time
 struct DropWarmth {};    // end spares and fork servers
-using IdleAction = std::variant<Look, Serve, Sleep, WatchCallers, RefuseCallers, AdmitCallers, DropWarmth>;
+using IdleAction = std::variant<Sweep, Serve, Sleep, WatchCallers, RefuseCallers, AdmitCallers, DropWarmth>;
 
 // At the start of the master, with what was saved (saved_state.h).
 Step<Idle, IdleAction> begin(IdleState saved, const IdlePolicy&, MonotonicTime now);

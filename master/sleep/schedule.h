@@ -74,6 +74,8 @@ using ScheduleAction = std::variant<Claim, Deliver>;
 Schedule begin(const SchedulePolicy&, Clocks now);  // nothing before `now` is made up for
 Step<Schedule, ScheduleAction> transition(Schedule, const ScheduleEvent&, const SchedulePolicy&, Clocks now);
 MonotonicTime next_deadline(const Schedule&, const SchedulePolicy&, Clocks now);
+// The same where the policy looks as often as usual.
+inline MonotonicTime next_deadline(const Schedule& schedule, Clocks now) { return next_deadline(schedule, {}, now); }
 
 // For the guard: the earliest due time that is not over. A call in hand is due until it has ended, from before it is
 // claimed or delivered: there is no moment in which it is neither due nor in flight. None: there is no schedule.

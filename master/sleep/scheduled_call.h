@@ -31,6 +31,8 @@ struct ScheduledCall {
   std::string method = "POST";
   Duration timeout{};  // the budget of one call: claim, wake, connect and answer
   Scope scope = Scope::instance;
+  std::string as_written = {};  // its times, for people: "every 5m", "cron 30 3 * * * Europe/Berlin"
+  bool operator==(const ScheduledCall&) const = default;
 };
 
 // The first due time strictly after that moment. None: in no foreseeable time.

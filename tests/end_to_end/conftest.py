@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import APPS, BINARY, DEBIAN_PYTHON, Moult, wait_until  # noqa: E402
 from processes import alive, describe, kill  # noqa: E402
+from stores import Store  # noqa: E402
 
 PR_SET_CHILD_SUBREAPER = 36
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans of a killed moult come to us, and are reaped
@@ -137,3 +138,15 @@ def write_app(scratch: Path) -> Callable[[str], Path]:
         beside.rename(scratch / "app" / "app.py")
         return scratch / "app"
     return write
+
+
+@pytest.fixture
+def store(scratch):
+    made: List[Store] = []
+
+    def make(**more) -> Store:
+        made.append(Store(scratch, **more))
+        return made[-1]
+    yield make
+    for each in made:
+        each.kill()

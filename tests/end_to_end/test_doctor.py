@@ -177,6 +177,37 @@ def test_ten_thousand_malformed_lines_are_counted_and_change_nothing(scratch):
     assert (found["recycles"], found["findings"]) == (90, FOUR)
 
 
+def test_rotated_files_may_come_in_the_order_of_the_shell(scratch):
+    lines = Path(EVENTS).read_text().splitlines(True)
+    (scratch / "events.jsonl").write_text("".join(lines[45:]))
+    (scratch / "events.jsonl.1").write_text("".join(lines[:45]))
+    rotated = sorted(map(str, scratch.glob("events.jsonl*")))
+    assert run("doctor", *rotated).stdout == run("doctor", EVENTS).stdout
+
+
+def test_one_line_of_a_clock_that_was_not_set_yet_makes_no_errors_significant(scratch):
+    started = '{"event":"master_started","at":"1970-01-01T00:00:07Z","instance":"web-A"}\n'
+    (scratch / "events").write_text(started + Path(EVENTS).read_text())
+    errors = "".join(json.dumps({"at": f"2026-08-29T{hour:02}:00:00Z"}) + "\n" for hour in range(23))
+    (scratch / "errors").write_text(errors)
+    assert not document("correlate", EVENTS, "--canary", str(scratch / "errors"))["significant"]
+    found = document("correlate", str(scratch / "events"), "--canary", str(scratch / "errors"))
+    assert found["p"] is None and "a clock was wrong" in found["verdict"]
+
+
+def test_what_moult_events_prints_is_read_as_its_file_is(start, scratch):
+    run_of_moult = Run(start, scratch, *LIMIT)
+    run_of_moult.serve()
+    run_of_moult.grow(run_of_moult.pid_of(0), OVER_LIMIT)
+    run_of_moult.recycled()
+    run_of_moult.serve()
+    run_of_moult.wait_events("worker_exited")
+    printed = run_of_moult.moult.client("events", "--json").stdout
+    by_stdin = run("doctor", "--json", "-", input=printed).stdout
+    assert json.loads(by_stdin)["recycles"] == 1
+    assert by_stdin == run("doctor", "--json", str(run_of_moult.events.path)).stdout
+
+
 def test_what_a_real_moult_writes_is_read_and_names_nothing(start, scratch):
     run_of_moult = Run(start, scratch, *LIMIT, "-w", "2")
     run_of_moult.serve(2)

@@ -3,66 +3,18 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 from pathlib import Path
-from typing import List, Optional
+from typing import List
 
 import pytest
 
 from harness import fetch, wait_until
 from recycling import OVER_HARD_LIMIT, LIMIT, Run
+from stores import Store
 
 # Nothing but the fleet's budget is in the way.
 EAGER = ["--cooldown", "0", "--min-headroom", "off", "--sample-far", "100ms", "--sample-near", "20ms"]
-
-
-class Store:
-    """A redis-server of our own on a unix socket, that forgets all when it ends."""
-
-    def __init__(self, folder: Path, password: str = "") -> None:
-        self.path, self.password, self.log = str(folder / "redis.sock"), password, folder / "redis.log"
-        self.url = f"redis+unix://{self.path}"
-        self.process: Optional[subprocess.Popen] = None
-        self.start()
-
-    def start(self) -> None:
-        more = ["--requirepass", self.password] if self.password else []
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--appendonly", "no", *more],
-                stdout=log, stderr=log, cwd=self.log.parent)
-        wait_until(self.listens, "the store listens")
-
-    def listens(self) -> bool:
-        """Its path is there a moment before, and after it was killed."""
-        with socket.socket(socket.AF_UNIX) as client:
-            return client.connect_ex(self.path) == 0
-
-    def signal(self, number: int) -> None:
-        self.process.send_signal(number)
-
-    def forget(self) -> None:
-        """While all connections stay up."""
-        subprocess.run(["redis-cli", "-s", self.path, "FLUSHALL"], check=True, stdout=subprocess.DEVNULL)
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-
-@pytest.fixture
-def store(scratch):
-    made: List[Store] = []
-
-    def make(**more) -> Store:
-        made.append(Store(scratch, **more))
-        return made[-1]
-    yield make
-    for each in made:
-        each.kill()
 
 
 def member(start, scratch, store: Store, name: str, *flags: str, env: dict = {}, app: str = "leaky:app") -> Run:

@@ -7,7 +7,7 @@ from typing import Dict
 
 import pytest
 
-from harness import fetch, wait_until
+from harness import fetch, holds_for, wait_until
 from recycling import LIMIT, OVER_HARD_LIMIT, OVER_LIMIT, Onlooker, Run
 
 
@@ -28,16 +28,21 @@ class Metrics:
                 self.values[name] = float(value)
 
     def by_label(self, name: str, label: str) -> Dict[str, int]:
-        """The counters of that name that are not zero, by their label."""
-        pattern = re.compile(re.escape(name) + "{" + label + '="([^"]*)"}')
-        found = ((pattern.fullmatch(each), value) for each, value in self.values.items())
-        return {match.group(1): int(value) for match, value in found if match and value}
+        """The counters of that name that are not zero, by one of their labels."""
+        pattern = re.compile(re.escape(name) + r"{(?:.*,)?" + label + r'="([^"]*)"(?:,.*)?}')
+        found: Counter = Counter()
+        for each, value in self.values.items():
+            match = pattern.fullmatch(each)
+            if match and value:
+                found[match.group(1)] += int(value)
+        return dict(found)
 
     def counted(self) -> dict:
         return {"boots": int(self.values["moult_worker_boots_total"]),
                 "boot failures": int(self.values["moult_boot_failures_total"]),
                 "exits": self.by_label("moult_worker_exits_total", "how"),
                 "recycles": self.by_label("moult_recycles_total", "reason"),
+                "urgencies": self.by_label("moult_recycles_total", "urgency"),
                 "ungated": int(self.values["moult_recycles_ungated_total"]),
                 "holds": self.by_label("moult_holds_total", "reason"),
                 "requests": self.values["moult_recycled_worker_requests_sum"],
@@ -59,6 +64,7 @@ def counted(run: Run) -> dict:
             "boot failures": len(run.events.all("boot_failed")),
             "exits": dict(Counter(how(event) for event in run.events.all("worker_exited"))),
             "recycles": dict(Counter(event["reason"] for event in recycled)),
+            "urgencies": dict(Counter(event["urgency"] for event in recycled)),
             "ungated": len(run.events.all("gate_ungated")),
             "holds": dict(Counter(event["reason"] for event in run.events.all("hold_started"))),
             "requests": sum(event["requests"] for event in recycled),
@@ -149,6 +155,11 @@ def test_failed_boots_holds_and_ungated_recycles_are_counted_too(start, scratch,
     said = assert_agreed(run, admin_port)
     onlooker.end()
     assert said["ungated"] == 1 and said["boot failures"] >= 2 and said["holds"]["no_tokens"] >= 1
+    assert sum(said["urgencies"].values()) == 3
+    seen = Metrics(admin_port)
+    assert seen.values["moult_gate_grants_total"] == 2 and seen.values["moult_gate_tokens"] < 0
+    refusals = seen.by_label("moult_gate_refusals_total", "reason")  # with the one that went ahead in spite of it
+    assert seen.values["moult_gate_answer_seconds_count"] == 2 + sum(refusals.values())
     short_lived = {event["pid"] for event in run.events.all("boot_failed")}  # it may not have looked meanwhile
     assert len(short_lived.union(onlooker.came)) - 1 == said["boots"] + said["boot failures"]
 
@@ -162,6 +173,50 @@ def test_a_boot_that_nobody_wants_any_more_is_not_the_end_of_a_worker_that_was_r
     run.serve()
     said = assert_agreed(run, admin_port)
     assert (said["boots"], said["boot failures"], said["exits"]) == (1, 0, {})
+
+
+def test_each_slot_has_its_baseline_and_its_limits_beside_what_it_weighs(start, scratch, admin_port):
+    run = Run(start, scratch, *LIMIT, "-w", "2", "--admin", f"127.0.0.1:{admin_port}")
+    run.serve(2)
+    workers = {str(worker["slot"]): worker for worker in run.moult.workers()}
+    for what in ("boot_rss_bytes", "limit_bytes", "hard_limit_bytes"):
+        expected = {slot: worker[what] for slot, worker in workers.items()}
+        wait_until(lambda: Metrics(admin_port).by_label(f"moult_worker_{what}", "slot") == expected, what, 10)
+
+
+def test_seconds_over_the_hard_limit_rise_while_somebody_is_over_it_and_stay_when_he_is_gone(start, scratch,
+                                                                                              admin_port):
+    run = Run(start, scratch, *LIMIT, "-w", "2", "--cooldown", "12s", "--urgent-cooldown", "12s", "--admin",
+              f"127.0.0.1:{admin_port}")
+    run.serve(2)
+
+    def over() -> float:
+        return Metrics(admin_port).values["moult_worker_over_hard_limit_seconds_total"]
+    assert over() == 0
+    run.grow(run.pid_of(0), OVER_HARD_LIMIT)
+    run.recycled(1)
+    run.serve(2)
+    before = over()
+    run.grow(run.pid_of(1), OVER_HARD_LIMIT)
+    run.wait_events("hold_started", reason="cooldown")
+    wait_until(lambda: over() > before + 1, "it rises while one waits", 10)
+    told = sum(line["over_hard_seconds"] for line in run.recycled(2))
+    run.wait_events("worker_exited", 2)
+    wait_until(lambda: over() >= told > 1, "all of it is counted", 10)
+    stays = over()
+    holds_for(lambda: over() == stays, 1.5, "nobody is over it any more")
+
+
+def test_memory_that_is_short_is_counted_and_so_are_events_that_find_no_room(start, scratch, admin_port):
+    moult = start("--min-headroom", "99%", "--events", "/dev/full", "--admin", f"127.0.0.1:{admin_port}", "hello:app")
+    moult.wait_serving(1)
+    wait_until(lambda: Metrics(admin_port).values["moult_memory_shortages_total"] == 1, "memory is short", 10)
+    wait_until(lambda: Metrics(admin_port).values["moult_events_dropped_total"] >= 2, "two events are lost", 10)
+    wait_until(lambda: Metrics(admin_port).values["moult_events_dropped_total"] == moult.status()["events_dropped"],
+               "the status has the same", 10)
+    values = Metrics(admin_port).values
+    assert values["moult_log_lines_dropped_total"] == 0
+    assert values["moult_min_headroom_bytes"] > values["moult_headroom_bytes"]
 
 
 def test_what_a_slot_weighs_is_what_proc_says(start, scratch, admin_port):

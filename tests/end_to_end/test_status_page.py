@@ -1,5 +1,9 @@
 """The status page in a real browser: what it shows as it happens, on a desk and on a phone, by day and by night."""
+import datetime
+import json
+import os
 import re
+import signal
 from typing import List
 
 import pytest
@@ -7,9 +11,13 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from browser import DESKTOP, PHONE, browser, chromium  # noqa: F401
-from harness import fetch, start_request
+from harness import fetch, start_request, wait_until
 from recycling import LIMIT, OVER_LIMIT, Run
-from test_fleet import EAGER, store  # noqa: F401
+from sleeping import ask_once, put_to_sleep
+from test_admin_safety import view
+from test_delivery import SMALL, early
+from test_fleet import EAGER
+from test_wake import serve_failing, shelf  # noqa: F401
 
 LOOKS = [("desktop", DESKTOP, "light"), ("desktop-dark", DESKTOP, "dark"), ("phone", PHONE, "light"),
          ("phone-dark", PHONE, "dark")]
@@ -106,8 +114,92 @@ def test_when_the_store_is_away_the_page_says_so(start, scratch, store, admin_po
     said = browser.wait_text("Serving is not touched", "#store")
     assert "store is away" in said
     run.grow(run.pid_of(0), OVER_LIMIT)
-    browser.wait_text("store_unreachable", "#holds")
+    held = browser.wait_text("store_unreachable", "#holds")
+    said = r"Worker 0 is over its limit and waits for the fleet’s store until \d\d:\d\d:\d\d, in "
+    assert re.search(said, held), held
     assert_fit_to_look_at(browser, "store-down")
+
+
+def in_twelve_hours(name: str, **more) -> dict:
+    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=12)
+    return {"name": name, "cron": f"{at.minute} {at.hour} * * *", "path": "/", **more}
+
+
+def test_asleep_the_page_says_what_wakes_it_and_what_the_clock_calls(start, scratch, admin_port, browser):
+    config = scratch / "schedule.json"
+    config.write_text(json.dumps({"schedule": [in_twelve_hours("nightly"), in_twelve_hours("poll", method="GET")]}))
+    moult = start("-n", "shop", "-w", "2", "--idle", "15m", "-c", str(config), *admin(admin_port), "hello:app")
+    moult.wait_serving(2)
+    browser.open(admin_port)
+    browser.wait_text("2 of 2 serve")
+    assert browser.text("#idle-now") == "awake" and "not called yet" in browser.text("#calls")
+    assert moult.client("schedule", "run", "nightly").returncode == 0
+    browser.wait_text("last answered 200 after ", "#calls")
+    put_to_sleep(moult)
+    shown = browser.wait_text("The next caller wakes it. It is kept warm until ", "#idle-said")
+    assert re.search(r"kept warm until (\S+ )?\d\d:\d\d:\d\d, in 3 h 59 min", shown), shown
+    assert browser.text("#idle-now") == "asleep"
+    assert browser.text("#state") == "asleep, the next caller wakes it"
+    assert browser.text("#no-workers") == "There are none: the app sleeps."
+    assert re.fullmatch(r"\d+ %", browser.text("#awake-share"))
+    said = browser.text("#calls")
+    for call in moult.status()["schedule"]:
+        assert call["name"] in said and call["when"] in said
+        assert "Holds the app awake? " + call["holds_awake_words"] in said
+    assert len(re.findall(r"next at (\S+ )?\d\d:\d\d:\d\d, in (12 h 00|11 h 5\d) min · ", said)) == 2, said
+    assert_fit_to_look_at(browser, "asleep")
+    table = moult.client("status").stdout
+    assert re.search(r"asleep for \S+: the next caller wakes the app, which is kept warm for 3h5\dm", table)
+    assert "nightly" in table and "holds the app awake?" in table
+    assert moult.fetch().status == 200
+    browser.wait_text("2 of 2 serve")
+    browser.wait_text("The last wake was for a visitor.", "#idle-said")
+
+
+def test_a_call_that_holds_the_app_awake_is_said_to(start, scratch, admin_port, browser):
+    config = scratch / "schedule.json"
+    config.write_text(json.dumps({"schedule": [{"name": "poll", "every": "10m", "path": "/"}]}))
+    moult = start("--idle", "1h", "-c", str(config), *admin(admin_port), "hello:app")
+    moult.wait_serving(1)
+    browser.open(admin_port)
+    words, = (call["holds_awake_words"] for call in moult.status()["schedule"])
+    assert words.startswith("yes")
+    browser.wait_text("Holds the app awake? " + words, "#calls")
+    assert "poll: " + words in moult.client("status").stdout
+
+
+def test_when_it_cannot_be_woken_the_page_says_why_and_until_when_callers_are_refused(start, scratch, shelf, admin_port,
+                                                                                       browser):
+    moult, _ = serve_failing(start, scratch, shelf, *admin(admin_port))
+    browser.open(admin_port)
+    browser.wait_text("asleep", "#idle-now")
+
+    def is_told() -> bool:
+        ask_once(moult)
+        return "is told 503 until " in browser.text("#unwoken-said")
+    wait_until(is_told, "the page says that callers are refused")
+    assert re.search(r"until \d\d:\d\d:\d\d, in (\d+ s|a moment)", browser.text("#unwoken-said"))
+    assert browser.text("#unwoken-title") == "The app could not be woken"
+    assert browser.text("#state") in ("asleep, callers are refused", "asleep, the next caller wakes it")
+    assert "No such file or directory" in browser.text("#unwoken-why")
+    assert_fit_to_look_at(browser, "unwoken")
+    shelf.file.touch()
+    assert moult.client("wake").returncode == 0
+    browser.wait_text("awake", "#idle-now")
+    wait_until(lambda: browser.text("#unwoken") == "", "that is over")
+
+
+def test_what_is_on_its_way_is_shown_until_it_has_arrived_and_how_it_ended(start, admin_port, browser):
+    moult = start(*admin(admin_port), "large:app")
+    moult.wait_serving(1)
+    browser.open(admin_port)
+    browser.wait_text("None has ended so far.", "#linger-said")
+    with early(moult.address, SMALL, "Connection: close") as client:
+        browser.wait_text("1", "#watched")
+        assert client.read(2 * SMALL) == SMALL
+        browser.wait_text("So far: 1 delivered.", "#linger-said")
+    wait_until(lambda: browser.text("#watched") == "0", "it is over")
+    assert re.search("on its way to clients: 0 connections .* ended: 1 delivered", moult.client("status").stdout)
 
 
 def test_with_a_token_the_page_asks_for_it_and_keeps_it_for_this_tab(start, admin_port, browser):
@@ -143,6 +235,39 @@ def test_a_moult_that_comes_back_is_followed_again(start, admin_port, browser):
     second.wait_serving(1)
     browser.wait_text("second", "#name")
     browser.wait_text("live", "#live")
+
+
+def test_a_moult_that_says_nothing_any_more_is_not_called_live(start, admin_port, browser):
+    """Its connection stays: a machine that is gone, or a process that is stopped, ends none."""
+    moult = start(*admin(admin_port), "hello:app")
+    moult.wait_serving(1)
+    browser.open(admin_port)
+    browser.wait_text("1 of 1 serve")
+    os.kill(moult.pid, signal.SIGSTOP)
+    try:
+        browser.wait_text("what is shown is old", "#live")
+        assert browser.text("#live").startswith("nothing has come for")
+        spoken = browser.script("return document.getElementById('spoken').textContent")
+        assert spoken.startswith("Not live any more: nothing has come for"), spoken
+        browser.wait_text("no connection", "#live")  # it tries anew
+    finally:
+        os.kill(moult.pid, signal.SIGCONT)
+    wait_until(lambda: browser.text("#live") == "live", "it is live again")
+    assert browser.complaints() == []
+
+
+def test_one_page_too_many_says_so_and_gets_in_when_somebody_leaves(start, admin_port, browser):
+    moult = start(*admin(admin_port), "hello:app")
+    moult.wait_serving(1)
+    viewers = [view(admin_port) for _ in range(24)]
+    browser.open(admin_port)
+    browser.wait_text("24 look already", "#live")
+    viewers.pop().close()
+    browser.wait_text("1 of 1 serve")
+    wait_until(lambda: browser.text("#live") == "live", "it is live")
+    for viewer in viewers:
+        viewer.close()
+    assert all("503" in each for each in browser.complaints())
 
 
 def test_the_keyboard_goes_past_the_head_to_the_workers(start, admin_port, browser):

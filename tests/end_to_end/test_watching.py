@@ -131,7 +131,7 @@ def test_f_goes_on_with_what_happens_until_moult_stops(start, follow):
     following.wait("worker_exited")
     following.wait("worker_ready", 2)
     assert moult.stop() == 0
-    assert following.ended() == 3
+    assert following.ended() == 0
     told = names(following.text)
     assert told[:4] == ["master_started", "worker_ready", "worker_exited", "worker_ready"]
     assert told[-1] == "master_stopped"
@@ -149,6 +149,16 @@ def test_f_begins_with_the_last_ten_and_filters_what_comes(start, follow):
     all_of_them.wait("worker_ready", 12)
     assert names(all_of_them.text)[:10] == ["worker_ready"] * 10
     assert names(exits.text) == ["worker_exited"] * 2
+
+
+def test_f_ends_when_nobody_reads_it_any_more_though_nothing_happens(start):
+    moult = start("hello:app")
+    moult.wait_serving(1)
+    following = subprocess.Popen([BINARY, "events", "--control", moult.control, "-f"], stdout=subprocess.PIPE,
+                                 env=moult.environment)
+    assert b"starts" in following.stdout.readline()
+    following.stdout.close()  # as `head -1` does
+    following.wait(30)
 
 
 def test_who_follows_and_is_interrupted_leaves_nothing_behind(start, follow):

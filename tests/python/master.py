@@ -82,7 +82,8 @@ class Worker:
         self.words = contract.open_scoreboard(os.dup(scoreboard))
         self.id = master.next_id()
         fds = [theirs.fileno(), scoreboard] + ([output, output] if output is not None else [])
-        say(master.channel, ("FORK", self.id), ("SLOT", slot), fds=fds)
+        lines = [("FORK", self.id)] + ([("SLOT", slot)] if slot is not None else [])
+        say(master.channel, *lines, fds=fds)
         theirs.close()
         os.close(scoreboard)
         self.pid = None
@@ -103,6 +104,16 @@ class Worker:
         message = self.next_message()
         assert message and message.get("READY") == "1", (message, self.next_message())
         self.drain = message["DRAIN"]
+        return self
+
+    def parked(self):
+        message = self.next_message()
+        assert message == {"PARKED": "1"}, (message, self.next_message())
+        return self
+
+    def go(self, slot):
+        self.slot = slot
+        say(self.channel, ("GO", 1), ("SLOT", slot))
         return self
 
     def retire(self, seconds=10.0, nobody_adopts=False):
@@ -144,9 +155,9 @@ class Worker:
 
 
 class Master:
-    """A fork server with one TCP listener, one unix listener if asked for, and an internal door."""
+    """A fork server with one TCP listener and an internal door; a unix listener and a sidecar's door if asked for."""
 
-    def __init__(self, app, python=PYTHON, directory=APPS, environment=None, unix=False, **settings):
+    def __init__(self, app, python=PYTHON, directory=APPS, environment=None, unix=False, sidecar=False, **settings):
         self.folder = tempfile.mkdtemp(prefix="moult-test-")
         self.tcp = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.tcp.getsockname()[1]
@@ -163,13 +174,17 @@ class Master:
             public.listen(64)
             listeners.append({"fd": public.fileno(), "address": "unix:" + self.unix_path, "family": "unix"})
             self.sockets.append(public)
+        beside = socket.create_server(("127.0.0.1", 0)) if sidecar else None
+        if beside:
+            self.sockets.append(beside)
+            self.sidecar_port = beside.getsockname()[1]
         everything = dict(
             version=1, release=contract.RELEASE, master_pid=os.getpid(), app=app, preload="on", post_fork=None,
             worker_class="auto", server_options={}, listeners=listeners, internal_fd=self.internal.fileno(),
-            keep_alive_seconds=75.0, graceful_timeout_seconds=10.0, timeout_seconds=30.0,
-            request_timeout_seconds=60.0, backlog=128, threads=None,
+            sidecar_fd=beside and beside.fileno(), keep_alive_seconds=75.0, graceful_timeout_seconds=10.0,
+            timeout_seconds=30.0, request_timeout_seconds=60.0, backlog=128, threads=None,
             log_level="info", access_logfile=None, forwarded_allow_ips=None, root_path=None, certfile=None,
-            keyfile=None)
+            keyfile=None, idle_ignore=[], spares=False)
         everything.update(settings)
         memory = os.memfd_create("settings")
         os.write(memory, json.dumps(everything).encode())
@@ -236,6 +251,10 @@ class Master:
     def worker(self, slot=0):
         """A worker that serves."""
         return self.fork(slot).hello().ready()
+
+    def spare(self):
+        """One that has started and waits for its slot."""
+        return self.fork(None).hello().parked()
 
     @contextlib.contextmanager
     def logs_once_more(self, text):

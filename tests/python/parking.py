@@ -1,6 +1,9 @@
 """Plays the master's side of connection hand-over: holds what retiring workers give, and gives it to one that serves
-when the client speaks. In a thread of its own; every descriptor ends in exactly one count. For tests."""
+when the client speaks; and closes politely what workers cannot. In a thread of its own; every descriptor ends in
+exactly one count. For tests.
+"""
 import array
+import contextlib
 import os
 import selectors
 import socket
@@ -26,7 +29,9 @@ def receive_with_fds(channel):
 class Parking:
     def __init__(self, most=4096):
         self.most = most  # None: no answer to anybody who gives
-        self.counts = Counter()  # stored, declined, adopted, refused (by a worker), closed_by_client
+        self.closes = True  # False: what workers give up to be closed is declined
+        # stored, declined, adopted, refused (by a worker), closed_by_client; closing, close_declined
+        self.counts = Counter()
         self.said = Counter()  # what else was said: STOPPING, STATUS
         self.statuses = []
         self.serving = []
@@ -81,6 +86,8 @@ class Parking:
                 with self._lock:
                     if key.data is None:
                         self._client_speaks(key.fd)
+                    elif isinstance(key.data, socket.socket):
+                        self._discard(key.data)
                     else:
                         self._hear(key.data)
 
@@ -97,6 +104,8 @@ class Parking:
         for key, value in message.items():
             if key == "FDSTORE":
                 self._store(worker, value, fds)
+            elif key == "FDCLOSE":
+                self._close(worker, value, fds)
             elif key == "ADOPTED":
                 os.close(self._passed.pop(int(value))[0])
                 self.counts["adopted"] += 1
@@ -107,6 +116,30 @@ class Parking:
                 self.said[key] += 1
                 if key == "STATUS":
                     self.statuses.append(value)
+
+    def _close(self, worker, number, fds):
+        assert len(fds) == 1
+        sock = socket.socket(fileno=fds[0])
+        self.counts["closing" if self.closes else "close_declined"] += 1
+        with contextlib.suppress(OSError):  # it has ended
+            say(worker.channel, ("HELD" if self.closes else "DECLINED", number))
+        if self.closes:
+            with contextlib.suppress(OSError):  # its client has reset it
+                sock.shutdown(socket.SHUT_WR)
+            self._selector.register(sock, selectors.EVENT_READ, sock)
+        else:
+            sock.close()
+
+    def _discard(self, sock):
+        try:
+            more = sock.recv(1 << 16, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            more = b""
+        if not more:
+            self._selector.unregister(sock)
+            sock.close()
 
     def _store(self, worker, number, fds):
         assert len(fds) == 1

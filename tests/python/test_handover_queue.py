@@ -3,6 +3,7 @@ import os
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from master import SOURCE, channel_pair, make_scoreboard, say
@@ -10,6 +11,8 @@ from moult import handover
 from moult.channel import Channel
 from moult.worker_process import Worker
 from parking import receive_with_fds
+
+SETTINGS = SimpleNamespace(sidecar_fd=None)  # all that a worker asks for without an adapter
 
 
 class Sockets(handover.Connections):
@@ -32,7 +35,7 @@ class Sockets(handover.Connections):
 def giving():
     """(the master's end of the channel, a hand-over, its connections)"""
     ours, theirs = channel_pair()
-    worker = Worker(0, Channel(theirs.detach()), make_scoreboard(), None)
+    worker = Worker(0, Channel(theirs.detach()), make_scoreboard(), SETTINGS)
     connections = Sockets()
     worker.handover = handover.Handover(worker, connections)
     yield ours, worker, connections
@@ -107,7 +110,7 @@ def test_when_the_master_is_gone_who_gives_ends():
                "from moult.worker_process import Worker\n"
                "import os, test_handover_queue as test\n"
                "ours, theirs = test.channel_pair()\n"
-               "worker = Worker(0, Channel(theirs.detach()), test.make_scoreboard(), None)\n"
+               "worker = Worker(0, Channel(theirs.detach()), test.make_scoreboard(), test.SETTINGS)\n"
                "ours.close()\n"
                "worker.pass_on(1, ('FDSTORE', 1))\n"
                "print('still there')\n" % os.path.abspath(SOURCE))

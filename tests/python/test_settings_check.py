@@ -10,10 +10,11 @@ from master import APPS, PROGRAM, PYTHON, contract
 def answer(directory=APPS, app="no_such_module:app", **told):
     everything = dict(
         version=1, release=contract.RELEASE, master_pid=os.getpid(), app=app, preload="on", post_fork=None,
-        worker_class="auto", server_options={}, listeners=[], internal_fd=None,
+        worker_class="auto", server_options={}, listeners=[], internal_fd=None, sidecar_fd=None,
         keep_alive_seconds=75.0, graceful_timeout_seconds=10.0, timeout_seconds=30.0,
         request_timeout_seconds=0.0, backlog=128, threads=None, log_level="info", access_logfile=None,
-        forwarded_allow_ips=None, root_path=None, certfile=None, keyfile=None)
+        forwarded_allow_ips=None, root_path=None, certfile=None, keyfile=None, idle_ignore=[],
+        spares=False)
     everything.update(told)
     memory = os.memfd_create("settings")
     os.write(memory, json.dumps(everything).encode())

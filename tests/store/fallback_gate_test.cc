@@ -28,6 +28,10 @@ TEST_F(FallbackGateOnALoop, RoutineHoldsWhileTheStoreIsAway) {
   EXPECT_EQ(refusals(*a, Refusal::store_unreachable), 1u);
   EXPECT_STREQ(a->describe().state, "unreachable");
   EXPECT_EQ(a->describe().ungated, 0u);
+  const AnswerTimes& took = a->describe().answer_times;
+  EXPECT_EQ(took.counts[0] + took.counts[1] + took.counts[2], 0u)
+      << "its budget was 200 ms, and it is told when the next attempt does not fit";
+  EXPECT_GT(took.sum, 100ms);
 }
 
 TEST_F(FallbackGateOnALoop, UrgentGoesUngatedAfterItsWaitAndAJitterAndPaysWhenTheStoreIsBack) {

@@ -11,11 +11,13 @@ import threading
 import time
 import timeit
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Callable, List
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "worker/python"))
 
 from moult import contract, ledger  # noqa: E402
+from moult.ignored_paths import IgnoredPaths  # noqa: E402
 from moult.uvicorn_counting import Counting, can_count  # noqa: E402
 
 ROUNDS, REPEATS = 10_000, 100  # short rounds, so that some of them are not disturbed
@@ -130,7 +132,9 @@ def main() -> None:
     assert can_count(Protocol)
     bare = nanoseconds(through_uvicorn(Protocol()))
     connection_loop = ConnectionLoop()
-    counting = Counting(Protocol, words, ledger.of_visitors(words), ledger.of_calls(words), connection_loop, None)
+    worker, config = SimpleNamespace(words=words), SimpleNamespace(loaded_app=None, ssl=None)
+    counting = Counting(Protocol, worker, ledger.of_visitors(words), ledger.of_calls(words), connection_loop, config,
+                        IgnoredPaths([]))
     counted = nanoseconds(through_uvicorn(counting.public()))
     show("all that is added to a request of uvicorn's", counted - bare)
     connection_loop.whole.close()

@@ -1,10 +1,11 @@
-"""Reloads, other numbers of workers and recycles, asked for at random while clients ask: does one request fail?
+"""Reloads, other numbers of workers, recycles and sleeps, asked for at random while clients ask: does one request fail?
 
     python3 -m tools.bench.storm MOULT --cell NAME ... [--minutes 10] [--seed 1]
 
 The clients are those of tools.bench.recycles: 32 that keep their connections and never read before they write, and two
 that connect for each request. The wishes come 0 to 2 s after one another, so many meet one that is still being
-fulfilled. No worker may end but by a retirement. Exit 1: something failed, was closed while idle, or ended otherwise.
+fulfilled. A sleep is ended by the next request, wherever it has come to. No worker may end but by a retirement. Exit 1:
+something failed, was closed while idle, or ended otherwise.
 """
 import argparse
 import collections
@@ -14,6 +15,7 @@ import os
 import random
 import sys
 import tempfile
+import threading
 import time
 
 from tools.bench.cells import ROOT, Cell, all_cells
@@ -33,7 +35,14 @@ class Storm:
     def wish(self) -> None:
         name, arguments = self.dice.choice([
             ("reload", {}), ("recycle", {}), ("recycle", {"slot": 0}),
-            ("scale", {"workers": self.dice.randint(*WORKERS)})])
+            ("scale", {"workers": self.dice.randint(*WORKERS)}), ("sleep", {})])
+        if name == "sleep":  # is answered when it is over, and the next wish is not to wait for it
+            sleeper = threading.Thread(target=self.ask, args=(name, arguments), daemon=True)
+            sleeper.start()
+        else:
+            self.ask(name, arguments)
+
+    def ask(self, name: str, arguments: dict) -> None:
         try:
             self.server.ask_master(name, **arguments)
             self.asked[name] += 1
@@ -70,9 +79,11 @@ def measure(options: argparse.Namespace, cell: Cell) -> bool:
         count, unexpected = endings(server)
         reloads = collections.Counter(each["outcome"] for each in server.events("reload_finished"))
         parking = server.status()["parking"]
+        slept, woke = server.events("slept"), server.events("woke")
     print(f"{cell.name}: {options.minutes:g} minutes, load {os.getloadavg()[0]:.2f}; asked for "
           f"{', '.join(f'{name} {number}' for name, number in sorted(storm.asked.items()))}; reloads that "
-          f"{', '.join(f'{name} {number}' for name, number in sorted(reloads.items()))}; {count} workers retired")
+          f"{', '.join(f'{name} {number}' for name, number in sorted(reloads.items()))}; {count} workers retired; "
+          f"{len(slept)} times asleep, {len(woke)} wakes")
     for line in in_words(seen).splitlines():
         print(f"  {line}")
     print(f"  parking {json.dumps(parking)}; ends that are no retirement: {unexpected}")

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "master/report/timestamp.h"
 #include "tools/event_history/figures.h"
 namespace moult {
 namespace {
@@ -77,5 +78,13 @@ Correlation correlate(const std::vector<WallTime>& recycles, const std::vector<W
   c.permutations = std::min(settings.permutations, std::max(fewest_permutations, affordable));
   permute(c, near, errors);
   return c;
+}
+
+std::string too_silent(const Correlation& c, WallTime silent_from, WallTime silent_to) {
+  const double silent = in_seconds(silent_to - silent_from), log = in_seconds(c.to - c.from);
+  if (silent <= longest_silent_share * log) return "";
+  return "nothing was told for " + duration_text(silent) + " of the log's " + duration_text(log) + " (" +
+         rfc3339(silent_from) + " to " + rfc3339(silent_to) +
+         "): moult did not run then, or a clock was wrong. Give the part of the log before or after it";
 }
 }  // namespace moult

@@ -24,6 +24,9 @@ inline constexpr double significant = 0.01;
 inline constexpr unsigned fewest_permutations = 999, most_permutations = 1'000'000;  // p must be able to be significant
 // Of one burst of fewer than five nobody can say whether it is chance.
 inline constexpr std::size_t fewest_recycles = 5, fewest_errors = 5;
+// Of a log that is silent for longer than this, most of it is a time in which moult did not run, or that a wrong clock
+// made up. Errors that are moved there are near nothing, so that all that comes in the rest would seem bound.
+inline constexpr double longest_silent_share = 0.9;
 inline constexpr double fewest_windows =
     20;  // in the log's length: in a shorter one many of the shifts are by less than W
 
@@ -45,4 +48,6 @@ struct Correlation {
 // `recycles` and `errors` sorted; `first` and `last`: the log's first and last event.
 Correlation correlate(const std::vector<WallTime>& recycles, const std::vector<WallTime>& errors, WallTime first,
                       WallTime last, const CorrelationSettings&);
+// Why nothing can be said of a log in which nothing was told between these two; empty: it can.
+std::string too_silent(const Correlation&, WallTime silent_from, WallTime silent_to);
 }  // namespace moult

@@ -29,7 +29,7 @@ cxxopts::Options options() {
   add("seed", "of what is random: the same seed gives the same answer", text("1"), "N");
   add("json", "print one JSON object");
   add("h,help", "print this");
-  add("events", "files that 'moult run --events' wrote; - is stdin", cxxopts::value<Paths>());
+  add("events", events_help, cxxopts::value<Paths>());
   options.parse_positional("events");
   return options;
 }
@@ -64,7 +64,9 @@ int answer(const Asked& asked) {
   if (!canary) return tool_fails(tool_failed, canary.error().message);
   std::vector<WallTime> recycles;
   for (const RecycleLine& recycle : history->recycles) recycles.push_back(recycle.at);
-  const Correlation correlation = correlate(recycles, canary->times, history->first, history->last, asked.settings);
+  Correlation correlation = correlate(recycles, canary->times, history->first, history->last, asked.settings);
+  if (const auto silence = history->longest_silence; silence && correlation.too_few.empty())
+    correlation.too_few = too_silent(correlation, silence->from, silence->to);
   const Timeline rows = timeline(recycles, canary->times, correlation.from, correlation.to);
   const Findings found{*history, *canary, correlation, rows};
   return tool_prints(asked.json ? correlate_json(found) : correlate_text(found));

@@ -9,9 +9,7 @@ namespace moult {
 namespace {
 using Json = nlohmann::ordered_json;
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-std::string window_text(const Correlation& c) { return "+-" + duration_text(seconds(c.window)); }
+std::string window_text(const Correlation& c) { return "+-" + duration_text(in_seconds(c.window)); }
 
 std::string null_text(const Correlation& c) {
   return "Null: errors have nothing to do with recycles. Each of " + std::to_string(c.permutations) +
@@ -69,7 +67,7 @@ std::string correlate_json(const Findings& found) {
                          {"canary_times_without_zone", found.canary.without_zone},
                          {"from", rfc3339(c.from)},
                          {"to", rfc3339(c.to)},
-                         {"window_seconds", seconds(c.window)},
+                         {"window_seconds", in_seconds(c.window)},
                          {"within", if_known(c.within)},
                          {"expected", if_known(c.expected)},
                          {"lift", known && c.expected > 0 ? Json(c.lift()) : Json(nullptr)},
@@ -79,7 +77,7 @@ std::string correlate_json(const Findings& found) {
                          {"seed", c.seed},
                          {"null", known ? null_text(c) : ""},
                          {"verdict", verdict(c)},
-                         {"step_seconds", seconds(found.timeline.step)},
+                         {"step_seconds", in_seconds(found.timeline.step)},
                          {"timeline", rows}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

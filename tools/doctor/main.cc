@@ -14,8 +14,7 @@ cxxopts::Options options() {
   auto add = options.add_options();
   add("json", "print one JSON object");
   add("h,help", "print this");
-  add("events", "files that 'moult run --events' wrote, one of each instance; - is stdin",
-      cxxopts::value<std::vector<std::string>>());
+  add("events", events_help, cxxopts::value<std::vector<std::string>>());
   options.parse_positional("events");
   return options;
 }

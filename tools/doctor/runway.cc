@@ -56,6 +56,9 @@ Lives lives_of(const History& history) {
 }
 
 std::string said(const Lives& lives) {
+  if (lives.samples < fewest_samples)
+    return counted(lives.samples, "worker", "workers") + " went because of memory: from " +
+           std::to_string(fewest_samples) + " on it can be said how long they live.";
   return "Of " + counted(lives.samples, "worker", "workers") + " that went because of memory a tenth served at most " +
          number(lives.requests_p10) + " requests and lived at most " + duration_text(lives.lifetime_p10) +
          "; half of them at most " + number(lives.requests_p50) + " and " + duration_text(lives.lifetime_p50) + ".";
@@ -99,8 +102,7 @@ Check check_runway(const History& history) {
   Check check{.name = "runway", .title = "runway and lifetimes"};
   check.looks_at =
       "limit - RSS when ready against --min-runway's default (50 MB, or 40 % of that RSS), and requests and lifetimes "
-      "of "
-      "workers that went because of memory against the alarm's defaults (p10 under " +
+      "of workers that went because of memory against the alarm's defaults (p10 under " +
       std::to_string(AlarmPolicy{}.requests_p10) + " requests and under 1 h, of at least " +
       std::to_string(fewest_samples) + "). Both must be short.";
   check.verdict = said(runway) + " " + said(lives);

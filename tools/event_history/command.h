@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/result.h"
 namespace moult {
+inline constexpr char events_help[] = "files that 'moult run --events' wrote, one of each instance; - is stdin";
+
 inline constexpr int tool_done = 0, tool_failed = 1, tool_bad_usage = 2;  // as of moult's other commands
 
 // Prints "moult: why" on stderr; returns the status.

@@ -21,11 +21,14 @@ std::string megabytes(double bytes) {
   return formatted(std::fabs(size) < 10 ? "%.2g MB" : "%.0f MB", size);
 }
 
+double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
 std::string duration_text(double seconds) {
-  constexpr double minute = 60, hour = 3600;
+  constexpr double minute = 60, hour = 3600, day = 24 * hour;
   if (seconds < 10 * minute) return number(seconds) + " s";
   if (seconds < 2 * hour) return number(seconds / minute) + " min";
-  return number(seconds / hour) + " h";
+  if (seconds < 3 * day) return number(seconds / hour) + " h";
+  return number(seconds / day) + " days";
 }
 
 std::string counted(std::size_t count, const char* one, const char* many) {

@@ -6,9 +6,10 @@
 
 #include "tools/event_history/history.h"
 namespace moult {
-std::string megabytes(double bytes);        // "100 MB", "9.5 MB"
-std::string number(double value);           // three significant digits: "28.3", "0.0016", "1250"
-std::string duration_text(double seconds);  // "41 s", "36 min", "23 h"
+std::string megabytes(double bytes);  // "100 MB", "9.5 MB"
+std::string number(double value);     // three significant digits: "28.3", "0.0016", "1250"
+double in_seconds(Duration);
+std::string duration_text(double seconds);                                  // "41 s", "36 min", "23 h", "12 days"
 std::string counted(std::size_t count, const char* one, const char* many);  // "1 recycle", "7 recycles"
 // The value below which `percent` of them are, by nearest rank as the recycler's alarm has it; zero of none.
 double percentile(std::vector<double> values, unsigned percent);

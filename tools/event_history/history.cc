@@ -13,6 +13,7 @@ void HistoryReader::note(const EventLine& line) {
   if (history_.events++ == 0) history_.first = history_.last = line.at;
   history_.first = std::min(history_.first, line.at);
   history_.last = std::max(history_.last, line.at);
+  if (hours_.size() < most_kept_hours) hours_.insert(std::chrono::floor<std::chrono::hours>(line.at));
   if (line.event == "pressure_futile") ++history_.futile_pressure_events;
   if (line.reason == name(HoldReason::nothing_to_free)) ++history_.nothing_to_free_holds;
   if (history_.instances.size() < most_kept_workers) {
@@ -27,6 +28,10 @@ void HistoryReader::note(const EventLine& line) {
 
 Result<void> HistoryReader::add(const std::string& file, const InputLine& input) {
   ++history_.lines;
+  if (file != file_) {
+    file_ = file;
+    latest_.clear();
+  }
   if (input.too_long) {
     add_malformed(file, input.number, "longer than " + std::to_string(longest_line) + " bytes");
     return {};
@@ -44,7 +49,16 @@ Result<void> HistoryReader::add(const std::string& file, const InputLine& input)
   return {};
 }
 
+std::optional<Silence> HistoryReader::longest_silence() const {
+  if (hours_.empty() || hours_.size() == most_kept_hours) return std::nullopt;
+  Silence longest;
+  for (auto hour = hours_.begin(), next = std::next(hour); next != hours_.end(); hour = next++)
+    if (*next - (*hour + std::chrono::hours(1)) > longest.length()) longest = {*hour + std::chrono::hours(1), *next};
+  return longest;
+}
+
 History HistoryReader::finish() {
+  history_.longest_silence = longest_silence();
   std::ranges::stable_sort(history_.recycles, {}, &RecycleLine::at);
   return std::move(history_);
 }

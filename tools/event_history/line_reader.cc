@@ -53,6 +53,21 @@ class Lines {
   bool too_long_ = false;
 };
 
+// What rotated files are compressed by, known by how it begins.
+struct Compression {
+  std::string_view begins, tool;
+};
+constexpr std::string_view xz = "\xfd\x37\x7a\x58\x5a";
+constexpr std::array compressions{Compression{"\x1f\x8b", "zcat"}, Compression{"\x28\xb5\x2f\xfd", "zstdcat"},
+                                  Compression{xz, "xzcat"}};
+
+Result<void> readable(std::string_view beginning, const std::string& path) {
+  for (const Compression& each : compressions)
+    if (beginning.starts_with(each.begins))
+      return Error{path + " is compressed: give it as <(" + std::string(each.tool) + " FILE), or on stdin as -"};
+  return {};
+}
+
 Error cannot_read(const std::string& path) { return errno_error("cannot read " + path, errno); }
 }  // namespace
 
@@ -63,11 +78,13 @@ Result<void> for_each_line(const std::string& path, const Take& take) {
   if (file.get() < 0) return cannot_read(called);
   Lines lines(take);
   std::array<char, 1 << 16> piece;
-  for (;;) {
+  for (bool begun = false;;) {
     const ssize_t size = ::read(file.get(), piece.data(), piece.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return cannot_read(called);
     if (size == 0) return lines.finish();
+    if (!std::exchange(begun, true))
+      if (auto text = readable({piece.data(), static_cast<std::size_t>(size)}, called); !text) return text;
     if (auto added = lines.add({piece.data(), static_cast<std::size_t>(size)}); !added) return added;
   }
 }

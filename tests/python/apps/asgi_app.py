@@ -36,6 +36,7 @@ async def http(scope, receive, send):
     path = scope["path"]
     query = scope["query_string"].decode()
     if path == "/sleep":
+        print("held", flush=True)
         await asyncio.sleep(float(query))
     elif path == "/block":
         print("held", flush=True)

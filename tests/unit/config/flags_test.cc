@@ -11,8 +11,9 @@ namespace moult {
 namespace {
 using ::testing::HasSubstr;
 
-// As the design lists them: those that work now, and those that come later.
+// As the design lists them.
 const std::vector<std::string> usable{"bind",
+                                      "sidecar-bind",
                                       "workers",
                                       "worker-class",
                                       "timeout",
@@ -24,11 +25,13 @@ const std::vector<std::string> usable{"bind",
                                       "env",
                                       "env-file",
                                       "graceful-timeout",
+                                      "linger-timeout",
                                       "keep-alive",
                                       "chdir",
                                       "umask",
                                       "backlog",
                                       "parking-max",
+                                      "idle-ignore",
                                       "threads",
                                       "log-level",
                                       "access-logfile",
@@ -46,6 +49,7 @@ const std::vector<std::string> usable{"bind",
                                       "keyfile",
                                       "worker-prefix",
                                       "reload-low-memory",
+                                      "spares",
                                       "ready-delay",
                                       "boot-timeout",
                                       "boot-attempts",
@@ -87,31 +91,22 @@ const std::vector<std::string> usable{"bind",
                                       "lease-ttl",
                                       "recycle-rate",
                                       "recycle-burst",
-                                      "min-healthy"};
-const std::vector<std::string> later{"state-dir",    "linger-timeout", "idle",     "warmth",  "warm-for",    "spares",
-                                     "wake-timeout", "idle-ignore",    "on-sleep", "on-wake", "sidecar-bind"};
+                                      "min-healthy",
+                                      "idle",
+                                      "warmth",
+                                      "warm-for",
+                                      "wake-timeout",
+                                      "state-dir",
+                                      "on-sleep",
+                                      "on-wake"};
 
 TEST(Flags, KnowsEveryFlagOfTheDesign) {
   for (const auto& name : usable) {
     const Flag* flag = find_flag(name);
     ASSERT_TRUE(flag) << name;
-    EXPECT_NE(flag->group, FlagGroup::later) << name;
     EXPECT_TRUE(may_stand_in(*flag, Place::command_line)) << name;
   }
   EXPECT_EQ(names_for(Place::command_line).size(), usable.size() + 1) << "these, and --help";
-}
-
-TEST(Flags, RefusesTheOnesOfLaterVersionsByNameFromEverySource) {
-  const Scratch scratch;
-  for (const auto& name : later) {
-    const Flag* flag = find_flag(name);
-    ASSERT_TRUE(flag) << name;
-    const std::string refused = "comes with a later version of moult: leave it out";
-    EXPECT_EQ(refusal({"a:b", "--" + name, "1"}), "--" + name + " " + refused);
-    EXPECT_EQ(refusal({"a:b"}, with({{variable_of(*flag), "1"}})), variable_of(*flag) + ": --" + name + " " + refused);
-    const auto file = scratch.file("m.json", "{\"" + name + "\": 1}");
-    EXPECT_EQ(refusal({"a:b", "-c", file}), file + ": " + name + ": " + refused);
-  }
 }
 
 TEST(Flags, HaveGunicornsLetters) {
@@ -145,7 +140,6 @@ TEST(Flags, AreNamedInTheEnvironmentInCapitals) {
 TEST(Help, ListsEveryFlagWithItsDefault) {
   const std::string help = help_text();
   for (const auto& name : usable) EXPECT_THAT(help, HasSubstr("--" + name));
-  for (const auto& name : later) EXPECT_THAT(help.substr(help.find("later version")), HasSubstr("--" + name));
   EXPECT_THAT(help, HasSubstr("-w, --workers N             how many workers serve (1)\n"));
   EXPECT_THAT(help, HasSubstr("(127.0.0.1:8000)"));
 }
@@ -173,7 +167,6 @@ TEST(ManPage, ExplainsEveryFlagWithItsDefault) {
     const auto fallback = std::string(find_flag(name)->default_text);
     if (!fallback.empty()) { EXPECT_THAT(entry, HasSubstr("Default: " + fallback)) << name; }
   }
-  for (const auto& name : later) EXPECT_THAT(page.substr(page.find(".SH LATER")), HasSubstr("--" + name));
 }
 }  // namespace
 }  // namespace moult

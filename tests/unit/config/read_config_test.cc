@@ -11,6 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::StartsWith;
 
 TEST(ReadConfig, HasTheDefaultsOfTheDesign) {
   const Config read = config({"shop:app"});
@@ -286,6 +287,16 @@ TEST(ReadConfig, TakesAnEmptyListOfProxiesForNobodyAndAnEmptyRootPathForNone) {
               HasSubstr("\"forwarded-allow-ips\": \"\""));
 }
 
+TEST(ReadConfig, RefusesSparesWhereNoneCanWait) {
+  EXPECT_EQ(config({"a:b", "--spares", "2"}).workers.spares, 2u);
+  EXPECT_EQ(config({"a:b"}).workers.spares, 0u);
+  EXPECT_THAT(refusal({"a:b", "--spares", "101"}), HasSubstr("--spares"));
+  EXPECT_EQ(refusal({"--spares", "1", "--", "ls"}),
+            "--spares: a command serves as soon as it is started, so that none can wait: leave it out");
+  EXPECT_EQ(refusal({"--spares", "0", "--", "ls"}), "(accepted)");
+  EXPECT_THAT(refusal({"a:b", "--spares", "1", "--replace", "in-place"}), HasSubstr("leave one of the two out"));
+}
+
 TEST(ReadConfig, WarnsOfFlagsWithoutEffect) {
   EXPECT_THAT(request({"-k", "sync", "--", "ls"}, {}).warnings,
               ElementsAre("--worker-class has no effect: a command is started as it is"));
@@ -303,6 +314,26 @@ TEST(ReadConfig, WarnsOfFlagsWithoutEffect) {
               ElementsAre("--max-requests-jitter has no effect: there is no --max-requests"));
   EXPECT_THAT(request({"a:b", "--memory-limit", "1GB", "--hard-limit", "2GB"}).warnings, IsEmpty());
   EXPECT_THAT(request({"a:b"}).warnings, IsEmpty());
+}
+
+TEST(ReadConfig, ReadsThePathsOfHealthChecks) {
+  const std::vector<std::string> three{"/healthz", "/", "/up/now"};
+  const auto paths = [](const Arguments& line, const Environment& environment = plain_environment()) {
+    return config(line, environment).connections.idle_ignore;
+  };
+  EXPECT_THAT(paths({"a:b"}), IsEmpty());
+  EXPECT_EQ(paths({"a:b", "--idle-ignore", "/healthz", "--idle-ignore=/", "--idle-ignore", "/up/now"}), three);
+  EXPECT_EQ(paths({"a:b", "--idle-ignore", "/healthz,/,/up/now,/"}), three) << "and once each";
+  EXPECT_EQ(paths({"a:b"}, with({{"MOULT_IDLE_IGNORE", "/healthz,/,/up/now"}})), three);
+  for (const std::string bad : {"healthz", "", "/a,", "/a,b", "/a?b", "/a#b", "/a b", "/\xc3\xa9", "/a\n"})
+    EXPECT_THAT(refusal({"a:b", "--idle-ignore", bad}), StartsWith("--idle-ignore")) << bad;
+  EXPECT_THAT(refusal({"a:b", "--idle-ignore", "healthz"}), HasSubstr("it begins with /"));
+  EXPECT_THAT(refusal({"a:b", "--idle-ignore", "/" + std::string(1024, 'x')}), HasSubstr("longer than 1024"));
+  std::string many;
+  for (int i = 0; i < 65; ++i) many += (i > 0 ? ",/" : "/") + std::to_string(i);
+  EXPECT_THAT(refusal({"a:b", "--idle-ignore", many}), HasSubstr("more than 64 paths"));
+  EXPECT_THAT(request({"--idle-ignore", "/up", "--", "ls"}, {}).warnings,
+              ElementsAre("--idle-ignore has no effect: a command is started as it is"));
 }
 
 TEST(ReadConfig, WarnsThatMaxRequestsIsBoundByTheDefaultRate) {

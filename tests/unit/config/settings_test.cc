@@ -80,13 +80,6 @@ TEST(CommandLine, RefusesAFlagWithoutItsValue) {
   EXPECT_EQ(line_refusal({"-w"}), "the flag -w needs a value after it");
 }
 
-TEST(CommandLine, RefusesFlagsOfLaterVersionsByName) {
-  const std::string refused = "--idle comes with a later version of moult: leave it out";
-  EXPECT_EQ(line_refusal({"--idle", "5m", "a:b"}), refused);
-  EXPECT_EQ(line_refusal({"--idle=5m", "a:b"}), refused);
-  EXPECT_EQ(line_refusal({"a:b", "--idle"}), refused);
-}
-
 TEST(CommandLine, RefusesTwoThingsToRun) {
   EXPECT_EQ(line_refusal({"uvicorn", "a:b"}),
             "only one app can be run: both 'uvicorn' and 'a:b' are given (to run a command, write -- before it)");
@@ -145,8 +138,6 @@ TEST(EnvironmentVariables, ThatAreMisspeltOrMisplacedAreRefused) {
             "MOULT_CHECK_CONFIG: --check-config is known on the command line only");
   EXPECT_EQ(environment_refusal({{"MOULT_COMMAND", "ls"}}),
             "MOULT_COMMAND: a command is not read from the environment");
-  EXPECT_EQ(environment_refusal({{"MOULT_IDLE", "5m"}}),
-            "MOULT_IDLE: --idle comes with a later version of moult: leave it out");
 }
 
 TEST(EnvironmentVariables, OfSomebodyElseAreIgnoredWithAWarning) {
@@ -222,12 +213,9 @@ TEST(ConfigFile, TakesAProgramAloneForACommandButNotItsWordsInOneText) {
               HasSubstr("one by one: [\"PROGRAM\", \"ARGUMENT\"]"));
 }
 
-TEST(ConfigFile, RefusesWhatBelongsElsewhereOrComesLater) {
+TEST(ConfigFile, RefusesWhatBelongsElsewhere) {
   EXPECT_EQ(file_refusal(R"({"config": "x"})"), "moult.json: config: stands on the command line, not in a file");
   EXPECT_EQ(file_refusal(R"({"no-preload": true})"), "moult.json: no-preload: write \"preload\": \"off\"");
-  EXPECT_EQ(file_refusal(R"({"idle": 5})"), "moult.json: idle: comes with a later version of moult: leave it out");
-  EXPECT_EQ(file_refusal(R"({"schedule": [{"name": "x"}]})"),
-            "moult.json: schedule: comes with a later version of moult: leave it out");
 }
 
 TEST(ConfigFile, SaysWhereItIsNoJson) {

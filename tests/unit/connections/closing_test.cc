@@ -1,12 +1,10 @@
 // What becomes of connections that close here, in virtual time: each is watched to its end, or counted as not.
 #include "master/connections/closing.h"
 
-#include <gmock/gmock.h>
 #include <netinet/tcp.h>
 
-#include <string>
-
 #include "base/random.h"
+#include "tests/unit/connections/core_test.h"
 namespace moult {
 namespace {
 using namespace std::chrono_literals;
@@ -26,19 +24,9 @@ constexpr SendQueueReading underway_1{1000, 0, TCP_FIN_WAIT1};
 constexpr SendQueueReading delivered_1{0, 1001, TCP_FIN_WAIT2};
 constexpr SendQueueReading reset_1{1000, 0, TCP_CLOSE};
 
-class ClosingTest : public testing::Test {
+class ClosingTest : public CoreTest<Closings, ClosingEvent, ClosingAction, ClosingPolicy> {
  protected:
-  std::vector<std::string> post(const ClosingEvent& event) {
-    auto step = transition(std::move(closings), event, policy, now);
-    closings = std::move(step.state);
-    std::vector<std::string> told;
-    for (const auto& action : step.actions) told.push_back(text(action));
-    return told;
-  }
-  std::vector<std::string> after(Duration time) {
-    now += time;
-    return post(TimePassed{});
-  }
+  ClosingTest() : CoreTest(text, {.linger = {}, .most = 3}) {}
   std::vector<std::string> see(std::uint64_t id, const SendQueueReading& reading) {
     return post(QueueSeen{{id}, reading});
   }
@@ -50,15 +38,12 @@ class ClosingTest : public testing::Test {
     now += policy.linger.patience;
     see(id, underway_1);
   }
-  MonotonicTime next() const { return next_deadline(closings, now); }
   const LingerCounts& counts() const { return closings.counts; }
   std::uint64_t outcomes() const {
     return counts().delivered + counts().reset + counts().aborted + counts().fail_closed + counts().undelivered;
   }
 
-  ClosingPolicy policy{.linger = {}, .most = 3};
-  MonotonicTime now{1000s};
-  Closings closings;
+  Closings& closings = state;
 };
 
 TEST_F(ClosingTest, OneThatBeginsIsListenedToAndLookedAtAtOnce) {

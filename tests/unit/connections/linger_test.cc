@@ -11,11 +11,11 @@ using namespace std::chrono_literals;
 
 class LingerTest : public testing::Test {
  protected:
-  Delivery look(const Look& seen) {
+  LingerState look(const SendQueueLook& seen) {
     linger = advance(linger, seen, policy, now);
-    return linger.delivery;
+    return linger.state;
   }
-  Delivery see(int tcp_state, std::uint64_t unacknowledged, std::uint64_t acknowledged = 0) {
+  LingerState see(int tcp_state, std::uint64_t unacknowledged, std::uint64_t acknowledged = 0) {
     return look(SendQueueReading{unacknowledged, acknowledged, tcp_state});
   }
   void begin() { linger = begin_linger(policy, now); }
@@ -33,72 +33,72 @@ TEST_F(LingerTest, TheDefaultsAreThoseOfTheDesign) {
 }
 
 TEST_F(LingerTest, WhatIsAcknowledgedOnAnOpenConnectionIsDelivered) {
-  EXPECT_EQ(see(TCP_ESTABLISHED, 0), Delivery::delivered);
+  EXPECT_EQ(see(TCP_ESTABLISHED, 0), LingerState::delivered);
   begin();
-  EXPECT_EQ(see(TCP_CLOSE_WAIT, 0), Delivery::delivered);
+  EXPECT_EQ(see(TCP_CLOSE_WAIT, 0), LingerState::delivered);
 }
 
 TEST_F(LingerTest, OneByteLessIsUnderway) {
-  EXPECT_EQ(see(TCP_ESTABLISHED, 1), Delivery::underway);
-  EXPECT_EQ(see(TCP_CLOSE_WAIT, 1), Delivery::underway);
+  EXPECT_EQ(see(TCP_ESTABLISHED, 1), LingerState::underway);
+  EXPECT_EQ(see(TCP_CLOSE_WAIT, 1), LingerState::underway);
 }
 
 TEST_F(LingerTest, AFinThatIsNotAcknowledgedIsUnderwayThoughNoByteIsLeft) {
   for (const int state : {TCP_FIN_WAIT1, TCP_CLOSING, TCP_LAST_ACK}) {
-    EXPECT_EQ(see(state, 1), Delivery::underway) << state;
-    EXPECT_EQ(see(state, 0), Delivery::underway) << state;
+    EXPECT_EQ(see(state, 1), LingerState::underway) << state;
+    EXPECT_EQ(see(state, 0), LingerState::underway) << state;
   }
 }
 
 TEST_F(LingerTest, AnAcknowledgedFinIsDelivered) {
   for (const int state : {TCP_FIN_WAIT2, TCP_TIME_WAIT}) {
     begin();
-    EXPECT_EQ(see(state, 0), Delivery::delivered) << state;
+    EXPECT_EQ(see(state, 0), LingerState::delivered) << state;
   }
 }
 
 TEST_F(LingerTest, AClosedConnectionIsDeliveredIfNothingIsLeftAndWasResetIfTheCountStays) {
-  EXPECT_EQ(see(TCP_CLOSE, 0), Delivery::delivered);
+  EXPECT_EQ(see(TCP_CLOSE, 0), LingerState::delivered);
   begin();
-  EXPECT_EQ(see(TCP_CLOSE, 1), Delivery::reset);
+  EXPECT_EQ(see(TCP_CLOSE, 1), LingerState::reset);
   begin();
-  EXPECT_EQ(see(TCP_CLOSE, 3'877'888), Delivery::reset);
+  EXPECT_EQ(see(TCP_CLOSE, 3'877'888), LingerState::reset);
 }
 
 TEST_F(LingerTest, OneThatVanishesWithNothingButItsFinOutstandingIsDelivered) {
   see(TCP_LAST_ACK, 1);
-  EXPECT_EQ(look(Vanished{}), Delivery::delivered);
+  EXPECT_EQ(look(Vanished{}), LingerState::delivered);
 }
 
 TEST_F(LingerTest, OneThatVanishesWithBytesOutstandingWasReset) {
   see(TCP_LAST_ACK, 2);
-  EXPECT_EQ(look(Vanished{}), Delivery::reset);
+  EXPECT_EQ(look(Vanished{}), LingerState::reset);
   begin();
   see(TCP_ESTABLISHED, 1);
-  EXPECT_EQ(look(Vanished{}), Delivery::reset) << "that byte was no FIN";
+  EXPECT_EQ(look(Vanished{}), LingerState::reset) << "that byte was no FIN";
 }
 
-TEST_F(LingerTest, OneThatVanishesUnseenIsNotDelivered) { EXPECT_EQ(look(Vanished{}), Delivery::reset); }
+TEST_F(LingerTest, OneThatVanishesUnseenIsNotDelivered) { EXPECT_EQ(look(Vanished{}), LingerState::reset); }
 
 TEST_F(LingerTest, WithoutProgressItStallsAtTheTimeoutAndNotAMillisecondEarlier) {
   see(TCP_ESTABLISHED, 1000, 500);
   now += policy.patience - 1ms;
-  EXPECT_EQ(see(TCP_ESTABLISHED, 1000, 500), Delivery::underway);
+  EXPECT_EQ(see(TCP_ESTABLISHED, 1000, 500), LingerState::underway);
   now += 1ms;
-  EXPECT_EQ(see(TCP_ESTABLISHED, 1000, 500), Delivery::stalled);
+  EXPECT_EQ(see(TCP_ESTABLISHED, 1000, 500), LingerState::stalled);
 }
 
 TEST_F(LingerTest, ProgressRenewsTheTimeout) {
   for (std::uint64_t left = 100; left > 0; --left) {
-    EXPECT_EQ(see(TCP_FIN_WAIT1, left), Delivery::underway) << left;
+    EXPECT_EQ(see(TCP_FIN_WAIT1, left), LingerState::underway) << left;
     now += policy.patience - 1ms;
   }
-  EXPECT_EQ(see(TCP_FIN_WAIT2, 0), Delivery::delivered);
+  EXPECT_EQ(see(TCP_FIN_WAIT2, 0), LingerState::delivered);
 }
 
 TEST_F(LingerTest, AnAcknowledgementIsProgressThoughItsSenderQueuesMoreMeanwhile) {
   for (std::uint64_t acknowledged = 1; acknowledged < 50; ++acknowledged) {
-    EXPECT_EQ(see(TCP_ESTABLISHED, 65'536 + acknowledged, acknowledged), Delivery::underway);
+    EXPECT_EQ(see(TCP_ESTABLISHED, 65'536 + acknowledged, acknowledged), LingerState::underway);
     now += policy.patience - 1ms;
   }
 }
@@ -106,23 +106,23 @@ TEST_F(LingerTest, AnAcknowledgementIsProgressThoughItsSenderQueuesMoreMeanwhile
 TEST_F(LingerTest, WhatIsQueuedIsNoProgress) {
   see(TCP_ESTABLISHED, 1000);
   now += policy.patience;
-  EXPECT_EQ(see(TCP_ESTABLISHED, 2000), Delivery::stalled);
+  EXPECT_EQ(see(TCP_ESTABLISHED, 2000), LingerState::stalled);
 }
 
 TEST_F(LingerTest, AStalledOneThatMovesAgainIsUnderwayAndThenDelivered) {
   see(TCP_ESTABLISHED, 1000);
   now += policy.patience;
-  ASSERT_EQ(see(TCP_ESTABLISHED, 1000), Delivery::stalled);
-  EXPECT_EQ(see(TCP_ESTABLISHED, 999), Delivery::underway);
+  ASSERT_EQ(see(TCP_ESTABLISHED, 1000), LingerState::stalled);
+  EXPECT_EQ(see(TCP_ESTABLISHED, 999), LingerState::underway);
   now += policy.patience - 1ms;
-  EXPECT_EQ(see(TCP_ESTABLISHED, 999), Delivery::underway);
-  EXPECT_EQ(see(TCP_ESTABLISHED, 0), Delivery::delivered);
+  EXPECT_EQ(see(TCP_ESTABLISHED, 999), LingerState::underway);
+  EXPECT_EQ(see(TCP_ESTABLISHED, 0), LingerState::delivered);
 }
 
 TEST_F(LingerTest, AFailedLookIsNeverDeliveredHoweverOftenItFails) {
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(look(LookFailed{}),
-              now - MonotonicTime(1000s) >= policy.patience ? Delivery::stalled : Delivery::underway);
+              now - MonotonicTime(1000s) >= policy.patience ? LingerState::stalled : LingerState::underway);
     now += 10s;
   }
 }
@@ -131,17 +131,17 @@ TEST_F(LingerTest, AFailedLookForgetsNothing) {
   see(TCP_LAST_ACK, 2);
   look(LookFailed{});
   EXPECT_EQ(linger.last.unacknowledged_bytes, 2u);
-  EXPECT_EQ(look(Vanished{}), Delivery::reset);
+  EXPECT_EQ(look(Vanished{}), LingerState::reset);
 }
 
 TEST_F(LingerTest, WhatIsFinalStaysAndIsNotLookedAtAgain) {
   see(TCP_CLOSE, 1);
   EXPECT_EQ(linger.next_look, never);
-  EXPECT_EQ(see(TCP_ESTABLISHED, 0), Delivery::reset);
+  EXPECT_EQ(see(TCP_ESTABLISHED, 0), LingerState::reset);
   begin();
   see(TCP_FIN_WAIT2, 0);
   EXPECT_EQ(linger.next_look, never);
-  EXPECT_EQ(look(LookFailed{}), Delivery::delivered);
+  EXPECT_EQ(look(LookFailed{}), LingerState::delivered);
 }
 
 TEST_F(LingerTest, LooksComeAfterOneMillisecondDoublingToASecond) {
@@ -158,7 +158,7 @@ TEST_F(LingerTest, LooksComeAfterOneMillisecondDoublingToASecond) {
 TEST_F(LingerTest, AStalledOneIsLookedAtOn) {
   see(TCP_ESTABLISHED, 1000);
   now += policy.patience;
-  ASSERT_EQ(see(TCP_ESTABLISHED, 1000), Delivery::stalled);
+  ASSERT_EQ(see(TCP_ESTABLISHED, 1000), LingerState::stalled);
   EXPECT_LE(linger.next_look, now + policy.look_last);
 }
 }  // namespace

@@ -1,5 +1,6 @@
-// Random clients, workers and times around the parking. After each step: nothing is overdue, nobody waits without need,
-// no connection is offered to two, the bound is held. At the end: each that arrived has ended, exactly once.
+// Random clients, workers, sleeps and times around the parking. After each step: nothing is overdue, nobody waits
+// without need, no connection is offered to two, the bound is held; and asleep nobody's time runs out. At the end: each
+// that arrived has ended, exactly once.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -40,9 +41,12 @@ struct World {
   void perform(const TakeIn& a) {
     ASSERT_TRUE(arrived.contains(a.id) && !ended.contains(a.id));
     ASSERT_TRUE(ours.insert(a.id).second);
+    arrived_at[a.id] = now;
   }
   void perform(const LookAgain& a) {
     ASSERT_TRUE(ours.contains(a.id));
+    const MonotonicTime silent_from = std::max(arrived_at.at(a.id), woke_at);
+    ASSERT_TRUE(parking.ends || (!parking.sleeps && silent_from + policy.keep_alive <= now)) << "its time is not over";
     switch (below(4)) {
       case 0: spoke_at[a.id] = now; return queue.push_back(ClientSpoke{a.id});
       case 1: return queue.push_back(ClientHungUp{a.id});
@@ -60,7 +64,11 @@ struct World {
   void perform(const CloseIdle& a) { end(a.id, Ending::closed); }
   void perform(const RefuseCaller& a) {
     end(a.id, Ending::refused);
-    ASSERT_TRUE(parking.ends || spoke_at.at(a.id) + policy.patience <= now) << "refused too soon";
+    const bool window = now < parking.refuse_until;
+    ASSERT_EQ(a.come_again_in, window ? parking.refuse_until - now : Duration::zero());
+    const MonotonicTime waits_from = std::max(spoke_at.at(a.id), woke_at);
+    const bool is_due = !parking.sleeps && waits_from + policy.patience <= now;
+    ASSERT_TRUE(parking.ends || window || is_due) << "refused too soon";
   }
   void perform(const TurnAway& a) {
     if (!ours.contains(a.id)) ours.insert(a.id);
@@ -89,8 +97,9 @@ struct World {
     ASSERT_EQ(ours.size(), parking.connections.size());
     ASSERT_EQ(idle, parking.idle);
     ASSERT_EQ(callers, parking.callers);
-    ASSERT_TRUE(idle.empty() || idle.begin()->first > now) << "overdue";
-    ASSERT_TRUE(callers.empty() || callers.begin()->first > now) << "overdue";
+    ASSERT_TRUE(idle.empty() || parking.sleeps || idle.begin()->first > now) << "overdue";
+    ASSERT_TRUE(callers.empty() || parking.sleeps || callers.begin()->first > now) << "overdue";
+    ASSERT_TRUE(callers.empty() || parking.refuse_until <= now) << "a caller waits in a refusal";
     ASSERT_GT(next_deadline(parking, now), now);
     for (const Adopter& each : parking.adopters) {
       ASSERT_TRUE(serving.contains(each.id));
@@ -121,6 +130,15 @@ struct World {
     post(Arrived{id});
     if (below(50) == 0) post(CannotWatch{id});
   }
+  void come() {
+    if (!has_room_for(parking, policy, 1)) return;
+    const ConnectionId id{++last_connection};
+    arrived.insert(id);
+    post(Came{id});
+    if (below(50)) return;
+    spoke_at[id] = now;  // as if it had
+    post(CannotWatch{id});
+  }
   void accept() {
     if (!takes_accepted(parking, policy)) return;
     const ConnectionId id{++last_connection};
@@ -146,6 +164,12 @@ struct World {
       if (until - policy.keep_alive + policy.thought > now) spoke_at[id] = now;  // as if it had
     post(OneIsLeft{});
   }
+  void sleep_or_wake() {
+    if (!parking.sleeps) return post(Sleeps{});
+    woke_at = now;
+    post(Wakes{});
+  }
+  void refuse() { post(RefuseUntil{below(2) ? now + 1ms * below(8000) : MonotonicTime::min()}); }
   void leave(WorkerId id) {
     serving.erase(id);
     post(AdopterLeaves{id});
@@ -165,8 +189,8 @@ struct World {
   void pass_time() {
     const MonotonicTime due = next_deadline(parking, now);
     const MonotonicTime later = now + 1ms * (1 + below(below(3) ? 200 : 40000));
-    now = below(2) && due != never ? due : std::min(later, due);
-    if (now == due) post(TimePassed{});  // else it is only later
+    now = below(2) && due != never ? due : std::min(later, due);  // asleep nothing is due, mostly
+    if (now == due) post(TimePassed{});                           // else it is only later
   }
   // A late answer, from somebody who was not asked.
   void nonsense() {
@@ -177,7 +201,7 @@ struct World {
     else post(DeclinedBy{id, worker});
   }
   void something() {
-    switch (below(16)) {
+    switch (below(20)) {
       case 0:
       case 1:
       case 2: return arrive();
@@ -192,6 +216,9 @@ struct World {
       case 11: return post(AdopterHeard{some_worker(), now - 1ms * below(4000)});
       case 12: return accept();
       case 13: return below(3) ? void() : one_is_left();
+      case 14: return below(3) ? void() : sleep_or_wake();
+      case 15: return below(4) ? void() : refuse();
+      case 16: return come();
       default: return pass_time();
     }
   }
@@ -211,7 +238,8 @@ struct World {
   std::set<ConnectionId> arrived, ours;
   std::map<ConnectionId, Ending> ended;
   std::map<ConnectionId, WorkerId> offered;
-  std::map<ConnectionId, MonotonicTime> spoke_at;
+  std::map<ConnectionId, MonotonicTime> arrived_at, spoke_at;
+  MonotonicTime woke_at{};
   std::set<WorkerId> serving, gone;
   std::map<WorkerId, MonotonicTime> rests;
   std::uint64_t last_connection = 0, last_worker = 0;

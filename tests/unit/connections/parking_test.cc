@@ -1,55 +1,17 @@
 // What the parking decides, in virtual time: each connection that arrived ends once, and nobody is told of one that
 // somebody else may have.
-#include "master/connections/parking.h"
-
-#include <gmock/gmock.h>
-
-#include <string>
+#include "tests/unit/connections/parking_steps.h"
 namespace moult {
 namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::string text(const ParkingAction& action) {
-  const auto number = [](auto id) { return std::to_string(id.value); };
-  return std::visit(Match{[&](const TakeIn& a) { return "take in " + number(a.id); },
-                          [&](const TurnAway& a) { return "turn away " + number(a.id); },
-                          [&](const LookAgain& a) { return "look again at " + number(a.id); },
-                          [&](const OfferTo& a) { return "offer " + number(a.id) + " to worker " + number(a.worker); },
-                          [&](const LetGo& a) { return "let go " + number(a.id); },
-                          [&](const CloseIdle& a) { return "close " + number(a.id); },
-                          [&](const RefuseCaller& a) { return "refuse " + number(a.id); }},
-                    action);
-}
-
-class ParkingTest : public testing::Test {
- protected:
-  std::vector<std::string> post(const ParkingEvent& event) {
-    auto step = transition(std::move(parking), event, policy, now);
-    parking = std::move(step.state);
-    std::vector<std::string> told;
-    for (const auto& action : step.actions) told.push_back(text(action));
-    return told;
-  }
-  std::vector<std::string> after(Duration time) {
-    now += time;
-    return post(TimePassed{});
-  }
-  void park(std::uint64_t id) { ASSERT_THAT(post(Arrived{{id}}), ElementsAre("take in " + std::to_string(id))); }
-  ConnectionState state(std::uint64_t id) const { return parking.connections.at({id}).state; }
-  MonotonicTime next() const { return next_deadline(parking, now); }
-
-  ParkingPolicy policy{.most = 3, .keep_alive = 75s, .patience = 30s, .rest = 100ms, .most_offers = 2};
-  MonotonicTime now{1000s};
-  Parking parking;
-};
-
 TEST_F(ParkingTest, AClientThatSpeaksIsOfferedToAWorkerAndLetGoWhenThatOneHasIt) {
   post(AdopterServes{{7}});
   park(1);
   EXPECT_THAT(post(ClientSpoke{{1}}), ElementsAre("offer 1 to worker 7"));
-  EXPECT_EQ(state(1), ConnectionState::offered);
+  EXPECT_EQ(state_of(1), ConnectionState::offered);
   EXPECT_EQ(next(), never) << "an offer has no end of its own";
   EXPECT_THAT(post(AdoptedBy{{1}, {7}}), ElementsAre("let go 1"));
   EXPECT_TRUE(parking.connections.empty());
@@ -271,7 +233,7 @@ TEST_F(ParkingTest, AWorkerThatIsBehindGetsTheNextWhenItHasAnswered) {
   post(ClientSpoke{{1}});
   post(ClientSpoke{{2}});
   EXPECT_THAT(post(ClientSpoke{{3}}), IsEmpty());
-  EXPECT_EQ(state(3), ConnectionState::calling);
+  EXPECT_EQ(state_of(3), ConnectionState::calling);
   EXPECT_THAT(post(AdoptedBy{{2}, {7}}), ElementsAre("let go 2", "offer 3 to worker 7"));
 }
 
@@ -296,7 +258,7 @@ TEST_F(ParkingTest, WhoHasJustComeIsOfferedToTheLastWorkerBeforeThatRetires) {
   park(3);
   post(AdopterServes{{7}});
   EXPECT_THAT(post(OneIsLeft{}), ElementsAre("offer 2 to worker 7", "offer 3 to worker 7"));
-  EXPECT_EQ(state(1), ConnectionState::parked);
+  EXPECT_EQ(state_of(1), ConnectionState::parked);
   EXPECT_FALSE(is_quiet(parking));
   post(AdoptedBy{{2}, {7}});
   post(AdoptedBy{{3}, {7}});
@@ -347,7 +309,7 @@ TEST_F(ParkingTest, WhatNobodyKnowsChangesNothing) {
         ParkingEvent(AdoptedBy{{1}, {7}}), ParkingEvent(DeclinedBy{{1}, {7}}), ParkingEvent(AdopterLeaves{{7}}),
         ParkingEvent(AdopterGone{{7}}), ParkingEvent(CannotWatch{{9}})})
     EXPECT_THAT(post(event), IsEmpty());
-  EXPECT_EQ(state(1), ConnectionState::parked);
+  EXPECT_EQ(state_of(1), ConnectionState::parked);
 }
 }  // namespace
 }  // namespace moult

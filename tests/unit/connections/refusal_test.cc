@@ -23,7 +23,7 @@ class RefusalTest : public testing::Test {
 };
 
 TEST_F(RefusalTest, ItsAnswerIsAsLongAsItSays) {
-  const std::string answer(Refusals::answer);
+  const std::string answer = Refusals::answer();
   const auto body = answer.substr(answer.find("\r\n\r\n") + 4);
   EXPECT_NE(answer.find("\r\nContent-Length: " + std::to_string(body.size()) + "\r\n"), answer.npos);
 }
@@ -31,7 +31,7 @@ TEST_F(RefusalTest, ItsAnswerIsAsLongAsItSays) {
 TEST_F(RefusalTest, TheClientHearsTheWholeAnswerThenTheEnd) {
   ClientPair client = refused_tcp();
   ASSERT_TRUE(loop.run_until([&] { return client.ended(); }));
-  EXPECT_EQ(client.heard(), Refusals::answer);
+  EXPECT_EQ(client.heard(), Refusals::answer());
   EXPECT_EQ(refusals->size(), 1u) << "until it hangs up";
   client.client.reset();
   EXPECT_TRUE(loop.run_until([&] { return refusals->size() == 0; }));
@@ -45,7 +45,7 @@ TEST_F(RefusalTest, ABodyThatComesLateDoesNotTurnTheAnswerIntoAReset) {
         [&] { return ::send(client.client.get(), part.data(), part.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0; }));
   }
   ASSERT_TRUE(loop.run_until([&] { return client.ended(); }));
-  EXPECT_EQ(client.heard(), Refusals::answer);
+  EXPECT_EQ(client.heard(), Refusals::answer());
 }
 
 TEST_F(RefusalTest, OneThatSendsWithoutEndIsCut) {
@@ -65,7 +65,7 @@ TEST_F(RefusalTest, OneThatNeitherSpeaksNorHangsUpIsLetGoInTime) {
   const auto began = std::chrono::steady_clock::now();
   ASSERT_TRUE(loop.run_until([&] { return refusals->size() == 0; }));
   EXPECT_GE(std::chrono::steady_clock::now() - began, Refusals::linger - 50ms);
-  EXPECT_EQ(client.heard(), Refusals::answer);
+  EXPECT_EQ(client.heard(), Refusals::answer());
 }
 
 TEST_F(RefusalTest, BeyondTheBoundAClientHearsItsAnswerAndIsClosedAtOnce) {
@@ -73,7 +73,7 @@ TEST_F(RefusalTest, BeyondTheBoundAClientHearsItsAnswerAndIsClosedAtOnce) {
   for (std::size_t i = 0; i < Refusals::most + 3; ++i) clients.push_back(refused_tcp());
   EXPECT_EQ(refusals->size(), Refusals::most);
   ASSERT_TRUE(loop.run_until([&] { return clients.back().ended(); }));
-  EXPECT_EQ(clients.back().heard(), Refusals::answer);
+  EXPECT_EQ(clients.back().heard(), Refusals::answer());
 }
 
 TEST_F(RefusalTest, TheEmptyAreToldAtOnceAndTheOthersWhenTheyAre) {
@@ -99,7 +99,7 @@ TEST_F(RefusalTest, ItsOwnerMayGoWhileSomeAreLeft) {
   ClientPair client = refused_tcp();
   refusals.reset();
   ASSERT_TRUE(loop.run_until([&] { return client.ended(); }));
-  EXPECT_EQ(client.heard(), Refusals::answer);
+  EXPECT_EQ(client.heard(), Refusals::answer());
 }
 }  // namespace
 }  // namespace moult

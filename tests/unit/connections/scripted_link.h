@@ -15,7 +15,7 @@ struct ScriptedLink final : WorkerLink {
   std::optional<MonotonicTime> beat;
   std::map<ConnectionId, UniqueFd> passed;  // what the worker has of it
   explicit ScriptedLink(std::vector<std::string>& words) : said(words) {}
-  void go() override {}
+  void go(unsigned) override {}
   void retire(MonotonicTime, Adopters) override {}
   void signal(int) override {}
   void reopen_logs() override {}
@@ -30,6 +30,7 @@ struct ScriptedLink final : WorkerLink {
     return true;
   }
   void hold(std::uint64_t number) override { said.push_back("HELD=" + std::to_string(number)); }
+  void take_to_close(std::uint64_t number) override { said.push_back("CLOSES=" + std::to_string(number)); }
   void decline(std::uint64_t number) override { said.push_back("DECLINED=" + std::to_string(number)); }
 };
 }  // namespace moult

@@ -16,11 +16,11 @@ SendQueueReading reading_of(const FarClient& client) {
   EXPECT_TRUE(reading) << reading.error().message;
   return reading ? *reading : SendQueueReading{};
 }
-Delivery delivery_of(const FarClient& client) {
+LingerState delivery_of(const FarClient& client) {
   const LingerPolicy policy;
-  return advance(begin_linger(policy, {}), reading_of(client), policy, {}).delivery;
+  return advance(begin_linger(policy, {}), reading_of(client), policy, {}).state;
 }
-bool becomes(const FarClient& client, Delivery wanted) {
+bool becomes(const FarClient& client, LingerState wanted) {
   const auto end = std::chrono::steady_clock::now() + 20s;
   while (delivery_of(client) != wanted && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   return delivery_of(client) == wanted;
@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(V4AndV6, SendQueueTest, testing::Values("127.0.0.1", ":
 
 TEST_P(SendQueueTest, WhatTheClientsKernelHasIsAcknowledgedThoughItIsNotRead) {
   client.answer("hello");
-  EXPECT_TRUE(becomes(client, Delivery::delivered));
+  EXPECT_TRUE(becomes(client, LingerState::delivered));
   EXPECT_EQ(reading_of(client).acknowledged_bytes, 5u);
   EXPECT_EQ(reading_of(client).tcp_state, TCP_ESTABLISHED);
 }
@@ -50,21 +50,21 @@ TEST_P(SendQueueTest, WhatIsSentToOneThatIsNotThereIsUnderway) {
   client.deafen();
   client.answer("hello");
   EXPECT_EQ(reading_of(client).unacknowledged_bytes, 5u);
-  EXPECT_EQ(delivery_of(client), Delivery::underway);
+  EXPECT_EQ(delivery_of(client), LingerState::underway);
   client.hear_again();
-  EXPECT_TRUE(becomes(client, Delivery::delivered));
+  EXPECT_TRUE(becomes(client, LingerState::delivered));
 }
 
 TEST_P(SendQueueTest, AFinThatIsNotAcknowledgedIsUnderwayAndOneThatIsIsDelivered) {
   client.answer("hello");
-  ASSERT_TRUE(becomes(client, Delivery::delivered));
+  ASSERT_TRUE(becomes(client, LingerState::delivered));
   client.deafen();
   ASSERT_EQ(::shutdown(client.server.get(), SHUT_WR), 0);
   EXPECT_EQ(reading_of(client).tcp_state, TCP_FIN_WAIT1);
   EXPECT_EQ(reading_of(client).unacknowledged_bytes, 1u) << "the FIN";
-  EXPECT_EQ(delivery_of(client), Delivery::underway);
+  EXPECT_EQ(delivery_of(client), LingerState::underway);
   client.hear_again();
-  EXPECT_TRUE(becomes(client, Delivery::delivered));
+  EXPECT_TRUE(becomes(client, LingerState::delivered));
   EXPECT_EQ(reading_of(client).tcp_state, TCP_FIN_WAIT2);
 }
 
@@ -75,16 +75,16 @@ TEST_P(SendQueueTest, AFinThatAnswersTheClientsIsUnderwayUntilItIsAcknowledged) 
   client.deafen();
   ASSERT_EQ(::shutdown(client.server.get(), SHUT_WR), 0);
   EXPECT_EQ(reading_of(client).tcp_state, TCP_LAST_ACK);
-  EXPECT_EQ(delivery_of(client), Delivery::underway);
+  EXPECT_EQ(delivery_of(client), LingerState::underway);
   client.hear_again();
-  EXPECT_TRUE(becomes(client, Delivery::delivered));
+  EXPECT_TRUE(becomes(client, LingerState::delivered));
   EXPECT_EQ(reading_of(client).tcp_state, TCP_CLOSE);
 }
 
 TEST_P(SendQueueTest, AResetLeavesTheCountAndIsSeenBeforeAnybodyReads) {
   ASSERT_GT(client.fill(), 0u);
   client.reset();
-  EXPECT_TRUE(becomes(client, Delivery::reset));
+  EXPECT_TRUE(becomes(client, LingerState::reset));
   EXPECT_GT(reading_of(client).unacknowledged_bytes, 0u);
   EXPECT_EQ(reading_of(client).tcp_state, TCP_CLOSE);
 }
@@ -103,13 +103,13 @@ TEST_P(SendQueueTest, ASlowReaderMakesProgressThatCanBeSeen) {
   }
   EXPECT_EQ(heard, sent);
   EXPECT_GT(progress, 3);
-  EXPECT_TRUE(becomes(client, Delivery::delivered));
+  EXPECT_TRUE(becomes(client, LingerState::delivered));
   EXPECT_EQ(reading_of(client).acknowledged_bytes, sent);
 }
 
 TEST_P(SendQueueTest, AnAbortIsAResetForTheClient) {
   client.answer("hello");
-  ASSERT_TRUE(becomes(client, Delivery::delivered));
+  ASSERT_TRUE(becomes(client, LingerState::delivered));
   abort_connection(std::move(client.server));
   const auto end = std::chrono::steady_clock::now() + 20s;
   while (client.met != FarClient::Met::reset && std::chrono::steady_clock::now() < end) client.read();
@@ -124,7 +124,7 @@ TEST(SendQueueOfAUnixSocketTest, IsDeliveredAlwaysAndOutlivesUs) {
   send_now(pair.server.get(), answer);
   const auto reading = read_send_queue(pair.server.get());
   ASSERT_TRUE(reading);
-  EXPECT_EQ(advance(begin_linger({}, {}), *reading, {}, {}).delivery, Delivery::delivered);
+  EXPECT_EQ(advance(begin_linger({}, {}), *reading, {}, {}).state, LingerState::delivered);
   pair.server.reset();
   std::string heard;
   while (heard.size() < answer.size()) {
@@ -150,9 +150,9 @@ TEST(SendQueueOverACutLineTest, IsUnderwayUntilTheLineIsThereAgain) {
     set_loopback(false);
     client.answer("hello");
     EXPECT_EQ(reading_of(client).unacknowledged_bytes, 5u);
-    EXPECT_EQ(delivery_of(client), Delivery::underway);
+    EXPECT_EQ(delivery_of(client), LingerState::underway);
     set_loopback(true);
-    EXPECT_TRUE(becomes(client, Delivery::delivered));
+    EXPECT_TRUE(becomes(client, LingerState::delivered));
   });
   if (!why_not.empty()) GTEST_SKIP() << why_not;
 }

@@ -1,10 +1,9 @@
 // What is on its way over others' connections, in virtual time: "delivered" is said only after a look that found none.
 #include "master/connections/tails.h"
 
-#include <gmock/gmock.h>
 #include <netinet/tcp.h>
 
-#include <string>
+#include "tests/unit/connections/core_test.h"
 namespace moult {
 namespace {
 using namespace std::chrono_literals;
@@ -25,19 +24,9 @@ TailReading orphan(std::uint64_t id, std::uint64_t unacknowledged = 1000) {
 }
 TailReading ended_well(std::uint64_t id) { return {{id}, {0, 1001, TCP_TIME_WAIT}}; }
 
-class TailsTest : public testing::Test {
+class TailsTest : public CoreTest<Tails, TailEvent, TailAction, TailPolicy> {
  protected:
-  std::vector<std::string> post(const TailEvent& event) {
-    auto step = transition(std::move(tails), event, policy, now);
-    tails = std::move(step.state);
-    std::vector<std::string> told;
-    for (const auto& action : step.actions) told.push_back(text(action));
-    return told;
-  }
-  std::vector<std::string> after(Duration time) {
-    now += time;
-    return post(TimePassed{});
-  }
+  TailsTest() : CoreTest(text, {.linger = {}, .abort = {}, .most = 3}) {}
   std::vector<std::string> begin(bool may_abort = true) { return post(TailWatchBegins{may_abort}); }
   std::vector<std::string> see(const std::vector<TailReading>& readings) { return post(TailsSeen{readings}); }
   std::vector<std::string> answer(std::uint64_t id, AbortAnswer said) { return post(TailAbortAnswered{{id}, said}); }
@@ -47,16 +36,13 @@ class TailsTest : public testing::Test {
     now += policy.linger.patience;
     return see({sending(id)});
   }
-  MonotonicTime next() const { return next_deadline(tails, now); }
   TailVerdict said() const { return verdict(tails, policy); }
   const LingerCounts& counts() const { return tails.counts; }
   std::uint64_t outcomes() const {
     return counts().delivered + counts().reset + counts().aborted + counts().fail_closed + counts().undelivered;
   }
 
-  TailPolicy policy{.linger = {}, .abort = {}, .most = 3};
-  MonotonicTime now{1000s};
-  Tails tails;
+  Tails& tails = state;
 };
 
 TEST_F(TailsTest, BeforeItsFirstLookAWatchHasNoVerdict) {
@@ -363,6 +349,28 @@ TEST_F(TailsTest, AfterItsEndAnswersChangeNothing) {
   EXPECT_EQ(counts().undelivered, 1u);
   EXPECT_EQ(outcomes(), 1u);
   EXPECT_EQ(said(), TailVerdict::underway);
+}
+
+TEST_F(TailsTest, WhatAnotherWatchesFromNowOnIsNeitherCountedNorMissed) {
+  begin();
+  see({sending(1), sending(2)});
+  ASSERT_EQ(counts().begun, 2u);
+  post(TailsSeen{{sending(2)}, {{1}}});
+  EXPECT_EQ(counts().begun, 1u);
+  EXPECT_EQ(outcomes(), 0u);
+  see({ended_well(2)});
+  EXPECT_EQ(said(), TailVerdict::delivered);
+  EXPECT_EQ(counts().begun, outcomes());
+}
+
+TEST_F(TailsTest, WhatIsTakenAfterItHadAnOutcomeKeepsThat) {
+  begin();
+  stall(1);
+  answer(1, AbortAnswer::refused);
+  post(TailsSeen{{}, {{1}, {7}}});
+  EXPECT_EQ(failed_closed(tails), 0u);
+  EXPECT_EQ(counts().fail_closed, 1u) << "and " << counts().begun << " begun";
+  EXPECT_EQ(said(), TailVerdict::delivered);
 }
 
 TEST_F(TailsTest, AWatchThatBeginsAnewLooksAtOnceAndForgetsWhatFailed) {

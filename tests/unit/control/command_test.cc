@@ -14,8 +14,9 @@ std::string error_of(const char* frame) {
 }
 
 TEST(Command, IsReadBackAsItWasWritten) {
-  const Command commands[] = {StatusCommand{},          VersionCommand{}, ScaleCommand{7}, StopCommand{false, true},
-                              StopCommand{true, false}, StopCommand{},    ReloadCommand{}, ReloadCommand{true}};
+  const Command commands[] = {StatusCommand{},           VersionCommand{}, ScaleCommand{7}, StopCommand{false, true},
+                              StopCommand{true, false},  StopCommand{},    ReloadCommand{}, ReloadCommand{true},
+                              RunCallCommand{"nightly"}, SleepCommand{},   WakeCommand{}};
   for (const Command& command : commands) {
     const json written = command_json(command);
     const auto read = parse_command(written);

@@ -33,6 +33,16 @@ TEST(EventWords, ARecycleIsOneSentence) {
       "41s for the cooldown after the last replacement; it finished in 0.3s, 3 idle connections live on");
 }
 
+TEST(EventWords, WhatAnAppSaysCannotSteerTheTerminal) {
+  const json failed{{"event", "boot_failed"},
+                    {"slot", 0},
+                    {"pid", 7},
+                    {"cause",
+                     "one\x1b[2J two\xc2\x9b"
+                     "2J caf\xc3\xa9"}};
+  EXPECT_EQ(event_sentence(failed), "worker 0 (pid 7) did not get ready: one [2J two 2J caf\xc3\xa9");
+}
+
 TEST(EventWords, ARecycleThatWentWrongSaysHow) {
   json cut = recycled;
   cut["drain_outcome"] = "killed";
@@ -43,6 +53,22 @@ TEST(EventWords, ARecycleThatWentWrongSaysHow) {
 
 TEST(EventWords, ForPeopleTheTimeComesFirst) {
   EXPECT_THAT(event_for_people(recycled), testing::StartsWith("2026-01-02T03:04:05.678Z  worker 2 (pid 812) was "));
+}
+
+TEST(EventWords, AScheduledCallSaysHowItEnded) {
+  json call{{"event", "scheduled_call"},
+            {"name", "poll"},
+            {"outcome", "answered"},
+            {"status", 200},
+            {"duration_seconds", 0.31}};
+  EXPECT_EQ(event_sentence(call), "the scheduled call 'poll' was answered 200 after 0.3s");
+  call["outcome"] = "lost";
+  call["holder"] = "host-b";
+  EXPECT_EQ(event_sentence(call), "the scheduled call 'poll' is lost: its instance ended before it said more, host-b");
+  call["outcome"] = "cut_off";
+  call["cause"] = "Empty reply from server";
+  EXPECT_EQ(event_sentence(call),
+            "the scheduled call 'poll' was cut off before it was answered: Empty reply from server");
 }
 
 TEST(EventWords, AHoldSaysWhatForAndUntilWhen) {
@@ -68,6 +94,30 @@ TEST(EventWords, ACrashNamesItsSignalAndTheLastLineOfItsTraceback) {
                             {"exit_status", 3},
                             {"cause", "Traceback\n  File x\nValueError: no\n"}}),
             "worker 1 did not get ready: exit 3: ValueError: no");
+}
+
+TEST(EventWords, OfAnswersOnTheirWay) {
+  EXPECT_EQ(
+      event_sentence({{"event", "linger_aborted"}, {"during", "stop"}, {"connections", 2}, {"stalled_seconds", 300.0}}),
+      "2 clients that took nothing of their answer for 5m00s were cut off, before the stop");
+  EXPECT_EQ(event_sentence({{"event", "fail_closed"},
+                            {"during", "stop"},
+                            {"connections", 2},
+                            {"cause", "not_permitted"},
+                            {"error", nullptr}}),
+            "moult leaves: of the answers to 2 clients it is not known that they have arrived (not_permitted)");
+  EXPECT_THAT(event_sentence({{"event", "fail_closed"}, {"during", "sleep"}}), HasSubstr("the app stays awake"));
+}
+
+TEST(EventWords, ASleepAndAWakeSayWhyAndHowLongItTook) {
+  EXPECT_EQ(event_sentence({{"event", "slept"}, {"reason", "idle"}, {"awake_seconds", 905}}),
+            "the app sleeps: nobody called, after 15m05s awake");
+  EXPECT_EQ(event_sentence({{"event", "woke"}, {"caller", "caller"}, {"latency_seconds", 0.012}}),
+            "the app is awake for a visitor, after 12ms");
+  EXPECT_EQ(event_sentence({{"event", "wake_failed"}, {"caller", "call"}, {"retry_in_seconds", 4}, {"cause", "a\nb"}}),
+            "the app could not be woken for a scheduled call: callers get 503 for 4.0s: b");
+  EXPECT_EQ(event_sentence({{"event", "stop_failed"}, {"retry_in_seconds", 30}, {"cause", "--on-sleep failed"}}),
+            "the app was to sleep and stays awake: the next attempt is in 30s: --on-sleep failed");
 }
 
 TEST(EventWords, WhatOthersWroteDoesNotSteerTheTerminal) {

@@ -24,6 +24,19 @@ TEST_F(OperatorTest, PassesEachWishOnAndSaysWhoAsked) {
                                          "stopping gracefully: asked by SIGTERM", "stopping quickly: asked by SIGINT"));
 }
 
+TEST_F(OperatorTest, AScheduledCallIsMadeByItsNameUnlessMoultIsStopping) {
+  std::string told;
+  ASSERT_TRUE(wishes.run_call("a test", "nightly", [&](const Result<std::string>& ended) { told = *ended; }));
+  recorded.calls.at(0)(Result<std::string>("{}"));
+  EXPECT_EQ(told, "{}");
+  EXPECT_FALSE(wishes.run_call("a test", "hourly", [](const Result<std::string>&) {}));
+  EXPECT_THAT(recorded.said, ElementsAre("the scheduled call 'nightly' is made: asked by a test",
+                                         "no scheduled call is named 'hourly' (a test)"));
+  wishes.stop("SIGTERM");
+  EXPECT_FALSE(wishes.run_call("a test", "nightly", [](const Result<std::string>&) {}));
+  EXPECT_EQ(recorded.calls.size(), 1u);
+}
+
 TEST_F(OperatorTest, AsksOneWorkerOrAllToGo) {
   EXPECT_EQ(*wishes.recycle("a test", 2), 1u);
   EXPECT_EQ(*wishes.recycle("a test", std::nullopt), 3u);
@@ -88,6 +101,22 @@ TEST_F(OperatorTest, ReloadsAndScalesWhileAsleep) {
   recorded.mode = Mode::sleep;
   EXPECT_TRUE(wishes.scale("a test", 2));
   EXPECT_TRUE(wishes.reload("a test", [](const ReloadOutcome&) {}));
+}
+
+TEST_F(OperatorTest, PutsTheAppToSleepAndWakesItAndSaysWhoAsked) {
+  std::vector<std::string> told;
+  const auto tell = [&](const Result<void>& outcome) { told.push_back(outcome ? "done" : outcome.error().message); };
+  wishes.sleep("a test", tell);
+  wishes.wake("a test", tell);
+  EXPECT_THAT(recorded.asked, ElementsAre("sleep", "wake"));
+  EXPECT_THAT(told, ElementsAre("done", "it cannot be loaded"));
+  EXPECT_THAT(recorded.said,
+              ElementsAre("the app is to sleep: asked by a test", "the app is to wake: asked by a test"));
+  recorded.mode = Mode::draining;
+  wishes.sleep("a test", tell);
+  wishes.wake("a test", tell);
+  EXPECT_EQ(recorded.asked.size(), 2u);
+  EXPECT_THAT(told.back(), HasSubstr("moult is stopping"));
 }
 
 TEST_F(OperatorTest, AQuickStopStaysPossibleDuringAGracefulOne) {

@@ -9,6 +9,7 @@ namespace moult::test {
 struct RecordedWishes {
   std::vector<std::string> asked, said;
   std::vector<std::function<void(const ReloadOutcome&)>> reloads;  // those in hand
+  std::vector<std::function<void(Result<std::string>)>> calls;     // likewise
   unsigned wanted = 3;
   Mode mode = Mode::serve;
   Result<void> room, affordable;
@@ -25,6 +26,8 @@ struct RecordedWishes {
       if (slot && *slot >= wanted) return Error{"no worker serves in slot " + std::to_string(*slot)};
       return slot ? 1 : wanted;
     };
+    parts.sleep = [this](auto told) { asked.push_back("sleep"), told(Result<void>()); };
+    parts.wake = [this](auto told) { asked.push_back("wake"), told(Error{"it cannot be loaded"}); };
     parts.room_for_a_reload = [this] { return room; };
     parts.wanted = [this] { return wanted; };
     parts.affordable = [this](unsigned) { return affordable; };
@@ -35,6 +38,12 @@ struct RecordedWishes {
     parts.events = [this](const EventsCommand& asked_for, auto told) {
       asked.push_back("events after " + std::to_string(asked_for.after));
       told(Result<std::string>(R"({"events":[],"last":0,"missed":0})"));
+    };
+    parts.run_call = [this](const std::string& name, auto ended) -> Result<void> {
+      asked.push_back("run the call " + name);
+      if (name != "nightly") return Error{"no scheduled call is named '" + name + "'"};
+      calls.push_back(std::move(ended));
+      return {};
     };
     parts.say = [this](const std::string& line) { said.push_back(line); };
     return parts;

@@ -22,7 +22,7 @@ TEST(StatusTable, HasAHeaderAndALineForEachWorkerWithADashForWhatIsAbsent) {
   EXPECT_EQ(status_table(two_workers(), 0),
             "moult 0.1.0  name web  pid 812  state active  generation 2  uptime 1h02m  serving 1 of 3 wanted\n"
             "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS  IN-FLIGHT  MEMORY   LIMIT  WAITS FOR\n"
-            "   0  900  serving           2     59s     12345          2   57 MB  113 MB  cooldown\n"
+            "   0  900  serving           2     59s     12345          2   58 MB  113 MB  cooldown\n"
             "  10    -  booting           3       -         -          -       -       -  -\n");
 }
 
@@ -63,6 +63,66 @@ TEST(StatusTable, SaysThatTheFleetsStoreIsAwayAndSinceWhenAndWhy) {
   status["gate"] = {{"fleet", "web"}, {"trouble", "redis://h:1: connection refused"}, {"trouble_seconds", 65.2}};
   EXPECT_THAT(status_table(status, 0), HasSubstr("\nfleet web: the store has been away for 1m05s, only urgent "
                                                  "replacements go on: redis://h:1: connection refused\n"));
+}
+
+TEST(StatusTable, SaysOfAnAppThatMaySleepWhatItDoesAndWhy) {
+  json status = two_workers();
+  const auto shown = [&](json idle) {
+    status["idle"] = std::move(idle);
+    return status_table(status, 0);
+  };
+  EXPECT_THAT(shown({{"state", "active"}, {"blocked_by", "switched_off"}}), Not(HasSubstr("awake")));
+  EXPECT_THAT(shown({{"state", "active"}, {"blocked_by", "upgraded"}}),
+              HasSubstr("\nawake: a WebSocket or an event stream is open\n"));
+  EXPECT_THAT(
+      shown({{"state", "active"}, {"blocked_by", "failed_stop"}, {"failure", "Traceback\n--on-sleep failed: x\n"}}),
+      HasSubstr("\nawake: the last attempt to sleep failed: --on-sleep failed: x\n"));
+  EXPECT_THAT(shown({{"state", "asleep"}, {"since_seconds", 65}}),
+              HasSubstr("\nasleep for 1m05s: the next caller wakes the app\n"));
+  EXPECT_THAT(shown({{"state", "asleep"}, {"refuses_for_seconds", 4.0}, {"failure", "no such app"}}),
+              HasSubstr("\nasleep, and could not be woken: callers get 503 for 4s: no such app\n"));
+  EXPECT_THAT(shown({{"state", "waking"}, {"woken_by", "caller"}, {"since_seconds", 1}}),
+              HasSubstr("\nwakes for caller, since 1s\n"));
+}
+
+TEST(StatusTable, SaysOfASleepingAppWhatIsKeptWarm) {
+  json status = two_workers();
+  status["idle"] = {{"state", "asleep"}, {"since_seconds", 65}, {"warm", true}, {"warm_for_seconds", 14'000}};
+  EXPECT_THAT(status_table(status, 0), HasSubstr("the next caller wakes the app, which is kept warm for 3h53m\n"));
+  status["idle"]["warm"] = false;
+  EXPECT_THAT(status_table(status, 0), HasSubstr(", and waits while it is loaded: nothing is kept warm\n"));
+}
+
+TEST(StatusTable, SaysWhatIsOnItsWayToClientsAndHowThoseEndedThatWere) {
+  json status = two_workers();
+  status["linger"] = {{"watched", 0}, {"stalled", 0}, {"fail_closed", 0}, {"begun", 0}, {"trouble", nullptr}};
+  EXPECT_THAT(status_table(status, 0), Not(HasSubstr("on its way")));
+  status["linger"] = {{"watched", 2},
+                      {"stalled", 1},
+                      {"fail_closed", 1},
+                      {"begun", 245},
+                      {"outcomes", {{"delivered", 240}, {"reset", 3}, {"aborted", 0}}}};
+  EXPECT_THAT(
+      status_table(status, 0),
+      HasSubstr("\non its way to clients: 2 connections are watched, 1 of them stalled; ended: 240 delivered, 3 "
+                "reset\n1 of them can be neither delivered nor cut off"));
+  status["linger"]["trouble"] = "sock_diag: not permitted";
+  EXPECT_THAT(status_table(status, 0), HasSubstr("so the app does not sleep: sock_diag: not permitted\n"));
+}
+
+TEST(StatusTable, HasTheScheduleBelowWhereThereIsOne) {
+  json status = two_workers();
+  EXPECT_THAT(status_table(status, 0), Not(HasSubstr("scheduled")));
+  status["schedule"] = {{{"name", "poll"},
+                         {"when", "every 5m"},
+                         {"state", "waiting"},
+                         {"next_at", "2026-01-01T22:05:00.000Z"},
+                         {"last_outcome", "answered"},
+                         {"last_status", 204},
+                         {"holds_awake_words", "yes: it is due oftener than --idle"}}};
+  const std::string table = status_table(status, 0);
+  EXPECT_THAT(table, HasSubstr("poll  2026-01-01T22:05:00.000Z  204"));
+  EXPECT_THAT(table, HasSubstr("holds the app awake?\n  poll: yes: it is due oftener than --idle\n"));
 }
 
 TEST(StatusTable, LetsNoAppSteerTheTerminal) {

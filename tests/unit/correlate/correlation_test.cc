@@ -135,6 +135,16 @@ TEST(Correlation, OfALogThatIsShortAgainstTheWindowNothingIsSaid) {
   EXPECT_EQ(of_length(18min), "");  // and one window more at both ends
 }
 
+TEST(Correlation, OfALogThatIsSilentForMoreThanNineTenthsNothingIsSaid) {
+  const WallTime wrong(0s);  // a clock that was not set yet, for one line
+  const Correlation c = correlate(recycles_of_the_incident(), canary().times, wrong, incident().last, {});
+  EXPECT_TRUE(c.is_significant()) << "as anything would be";
+  EXPECT_THAT(too_silent(c, wrong + 1h, incident().first), HasSubstr("a clock was wrong"));
+  const Correlation whole = correlated(recycles_of_the_incident(), canary().times);
+  EXPECT_EQ(too_silent(whole, incident().first, incident().first + 20h), "");
+  EXPECT_NE(too_silent(whole, incident().first, incident().first + 21h), "");
+}
+
 TEST(Correlation, AnErrorIsNearOnBothSidesOfARecycle) {
   const WallTime start(1'788'000'000s);
   const Times recycles = {start + 1h, start + 2h, start + 3h, start + 4h, start + 5h};

@@ -74,6 +74,36 @@ TEST_F(EventFiles, AClockThatWentBackIsCounted) {
   EXPECT_THAT(reading_remarks(*history), ElementsAre(HasSubstr("the clock went back 2 times")));
 }
 
+TEST_F(EventFiles, ARotatedFileMayComeBehindTheNewerOne) {
+  const auto history = read_history({file("events", event("08") + event("09")), file("events.1", event("01"))});
+  ASSERT_TRUE(history);
+  EXPECT_EQ(history->backward_steps, 0u);
+  EXPECT_TRUE(std::ranges::is_sorted(history->recycles, {}, &RecycleLine::at));
+}
+
+TEST_F(EventFiles, ACompressedFileIsNotReadAndItIsSaidHowToGiveIt) {
+  for (const auto& [begin, tool] : {std::pair("\x1f\x8b\x08", "zcat"), std::pair("\x28\xb5\x2f\xfd", "zstdcat"),
+                                    std::pair("\xfd\x37zXZ", "xzcat")}) {
+    const std::string path = file("events.1.z", begin + std::string("\n{}\n"));
+    const auto history = read_history({file("events", event("01")), path});
+    ASSERT_FALSE(history) << tool;
+    EXPECT_EQ(history.error().message, path + " is compressed: give it as <(" + tool + " FILE), or on stdin as -");
+  }
+}
+
+TEST_F(EventFiles, TheLongestSilenceIsKnownToTheHour) {
+  const auto at = [](const std::string& when) {
+    return R"({"event":"worker_ready","at":")" + when + R"(:59:59Z","instance":"web"})" + "\n";
+  };
+  const auto history = read_history(
+      {file("a", at("2026-08-29T00") + at("2026-08-29T01") + at("2026-08-29T09")), file("b", at("2026-08-29T03"))});
+  ASSERT_TRUE(history);
+  ASSERT_TRUE(history->longest_silence);
+  EXPECT_EQ(history->longest_silence->length(), std::chrono::hours(5));
+  EXPECT_EQ(read_history({file("c", at("2026-08-29T00"))})->longest_silence->length(), Duration::zero());
+  EXPECT_FALSE(read_history({file("d", "")})->longest_silence);
+}
+
 TEST_F(EventFiles, MalformedLinesAreCountedWithTheFirstAsExamples) {
   const std::string path = file("a", "{\n" + event("01") + "[]\n{}\n7\n");
   const auto history = read_history({path});
@@ -108,6 +138,7 @@ TEST(Figures, AreWrittenForPeople) {
   EXPECT_EQ(duration_text(41.2), "41.2 s");
   EXPECT_EQ(duration_text(150), "150 s");
   EXPECT_EQ(duration_text(82800), "23 h");
+  EXPECT_EQ(duration_text(7 * 86400), "7 days");
   EXPECT_EQ(counted(1, "recycle", "recycles"), "1 recycle");
   EXPECT_EQ(percentile({5, 1, 3, 2, 4, 10, 9, 8, 7, 6}, 10), 1);
   EXPECT_EQ(percentile({5, 1, 3}, 50), 3);

@@ -41,6 +41,10 @@ def pass_connections(channel):
                 time.sleep(100)
             kept += socket.socketpair()
             own = kept[1].fileno()
+            if worker_mode == "gives-up-to-close":
+                socket.send_fds(channel, [b"FDCLOSE=5"], [own])
+                say(channel, "FDCLOSE=6")
+                continue
             socket.send_fds(channel, [b"FDSTORE=5"], [own])
             if worker_mode == "stores-and-dies":
                 os._exit(0)
@@ -80,7 +84,7 @@ def work(fds, slot):
     if worker_mode == "hello-and-dies":
         os._exit(5)
     if worker_mode == "error-and-exit":
-        say(channel, "STATUS=starting\nERROR=line one\\nline two")
+        say(channel, "STATUS=starting\nNEXT_DUE=1700000000\nERROR=line one\\nline two")
         os._exit(3)
     if worker_mode == "garbage":
         say(channel, "no message at all")
@@ -104,7 +108,7 @@ def work(fds, slot):
     say(channel, "PARKED=1")
     say(channel, "STATUS=slot %s\nREADY=1\nDRAIN=handover\nX_UNKNOWN=1" % slot)
     if worker_mode in ("passes-connections", "stores-and-dies", "stores-nonsense", "closes-its-channel",
-                       "answers-to-nothing", "stops-by-itself"):
+                       "answers-to-nothing", "stops-by-itself", "gives-up-to-close"):
         pass_connections(channel)
     while True:
         lines, _ = hear(channel)

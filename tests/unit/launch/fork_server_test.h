@@ -53,7 +53,8 @@ class ForkServerTest : public LaunchLoop {
                                             gone.push_back(e);
                                             passed.push_back("gone");
                                           },
-                                      .connections = connections}));
+                                      .connections = connections,
+                                      .next_due = [this](WorkerId, const std::string& s) { next_due.push_back(s); }}));
     return *links.back();
   }
   void hear_of_connections() {
@@ -78,7 +79,7 @@ class ForkServerTest : public LaunchLoop {
   std::unique_ptr<ForkServers> launcher;
   std::vector<std::unique_ptr<WorkerLink>> links;
   std::vector<Generation> loaded;
-  std::vector<std::string> failures, warnings, statuses, refused, lines;
+  std::vector<std::string> failures, warnings, statuses, refused, lines, next_due;
   std::vector<Exit> lost, gone;
   std::vector<pid_t> started;
   std::vector<std::pair<WorkerId, Drain>> ready;

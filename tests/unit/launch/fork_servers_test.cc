@@ -262,10 +262,11 @@ TEST_F(ForkServerTest, AWorkerThatDiesAfterHelloKeepsItsStatus) {
   EXPECT_EQ(0u, orphans->reaped());
 }
 
-TEST_F(ForkServerTest, AWorkerTellsWhyItExits) {
+TEST_F(ForkServerTest, AWorkerTellsWhyItExitsAndWhenItIsNextNeeded) {
   make_loaded("good", "error-and-exit");
   launch(1);
   ASSERT_TRUE(all_gone());
+  EXPECT_THAT(next_due, ElementsAre("1700000000"));
   EXPECT_EQ(3, gone[0].status);
   EXPECT_EQ("line one\nline two", gone[0].cause);
   EXPECT_THAT(statuses, ElementsAre("starting"));

@@ -84,6 +84,31 @@ TEST_F(WorkerConnections, WhereNobodyTakesConnectionsTheyAreDeclined) {
   EXPECT_THAT(statuses, ElementsAre("declined 5", "declined 6", "declined 7"));
 }
 
+TEST_F(WorkerConnections, WhatAWorkerGivesUpToBeClosedIsHeardOfAndAnsweredAndIsNoHandOver) {
+  hear_of_connections();
+  connections.closing = [this](WorkerId, std::uint64_t as, UniqueFd fd) {
+    passed.push_back((fd ? "closing " : "lost ") + std::to_string(as));
+  };
+  make_loaded("good", "gives-up-to-close");
+  WorkerLink& link = launch_ready();
+  link.retire(never, Adopters::some);
+  ASSERT_TRUE(run_until([&] { return passed.size() == 2; }));
+  EXPECT_THAT(passed, ElementsAre("closing 5", "lost 6"));
+  link.take_to_close(5);
+  link.decline(6);
+  ASSERT_TRUE(run_until([&] { return statuses.size() == 2; }));
+  EXPECT_THAT(statuses, ElementsAre("held 5", "declined 6"));
+  EXPECT_EQ(0u, link.handed_over());
+}
+
+TEST_F(WorkerConnections, WhereNobodyClosesForWorkersItIsDeclined) {
+  hear_of_connections();
+  make_loaded("good", "gives-up-to-close");
+  launch_ready().retire(never, Adopters::some);
+  ASSERT_TRUE(run_until([&] { return statuses.size() == 2; }));
+  EXPECT_THAT(statuses, ElementsAre("declined 5", "declined 6"));
+}
+
 TEST_F(WorkerConnections, AWorkerThatRetiresIsToldWhenNobodyTakesWhatItGivesUp) {
   make_loaded("good", "tells-its-order");
   launch_ready().retire(never, Adopters::none);

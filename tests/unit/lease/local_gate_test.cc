@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <optional>
 
 #include "base/machine.h"
@@ -10,6 +11,10 @@
 namespace moult {
 namespace {
 using namespace std::chrono_literals;
+
+std::uint64_t answers(const GateDescription& gate) {
+  return std::accumulate(gate.answer_times.counts.begin(), gate.answer_times.counts.end(), std::uint64_t{0});
+}
 
 class LocalGateOnALoop : public testing::Test {
  protected:
@@ -140,6 +145,16 @@ TEST(ReplacementCost, IsNothingWhereTheSuccessorServesFirst) {
   EXPECT_EQ(replacement_cost({4, 4, true}, Urgency::hard_limit), 1u);  // fork and RETIRE together
   EXPECT_EQ(replacement_cost({4, 1, false}, Urgency::pressure), 0u);   // the last one, whatever the headroom
   EXPECT_EQ(replacement_cost({4, 2, false}, Urgency::pressure), 1u);
+}
+
+TEST_F(LocalGateOnALoop, CountsHowLongEachAnswerTookWhateverItWas) {
+  policy.burst = 1;
+  open();
+  EXPECT_EQ(answers(gate->describe()), 0u);
+  { const auto granted = asked(); }
+  const auto refused = asked();
+  EXPECT_EQ(refused->refused(), Refusal::no_tokens);
+  EXPECT_EQ(answers(gate->describe()), 2u);
 }
 }  // namespace
 }  // namespace moult

@@ -11,7 +11,7 @@ using testing::IsEmpty;
 
 struct ListeningLink final : WorkerLink {
   std::vector<std::string> said;
-  void go() override {}
+  void go(unsigned) override {}
   void retire(MonotonicTime, Adopters) override {}
   void signal(int) override {}
   void reopen_logs() override {}

@@ -169,6 +169,69 @@ TEST_F(GenerationsTest, WithLittleMemoryTheOldOneGoesFirst) {
   EXPECT_THAT(post(Reload{}), ElementsAre("drop 1", "lost 1", "load 2"));
 }
 
+TEST_F(GenerationsTest, WhatIsLetGoIsLoadedAnewWhenItIsNeeded) {
+  prove_first();
+  EXPECT_THAT(post(DropAll{}), ElementsAre("drop 1", "lost 1"));
+  EXPECT_EQ(next_deadline(generations, now), never);
+  EXPECT_THAT(post(TimePassed{}), ElementsAre());
+  EXPECT_THAT(post(Needed{}), ElementsAre("load 2"));
+  EXPECT_THAT(post(Needed{}), ElementsAre()) << "it loads already";
+  EXPECT_THAT(post(Loaded{{2}}), ElementsAre("loaded 2"));
+  EXPECT_THAT(post(Needed{}), ElementsAre()) << "it can be forked from";
+}
+
+TEST_F(GenerationsTest, CodeThatNeverServedIsNotLetGo) {
+  post(Reload{});
+  EXPECT_THAT(post(DropAll{}), ElementsAre());
+  post(Loaded{{1}});
+  EXPECT_THAT(post(DropAll{}), ElementsAre());
+}
+
+TEST_F(GenerationsTest, ANewerOneThatHasNotServedYetIsLetGoWithTheOld) {
+  prove_first();
+  post(Reload{});
+  post(Loaded{{2}});
+  EXPECT_THAT(post(DropAll{}), ElementsAre("drop 1", "lost 1", "drop 2", "lost 2"));
+}
+
+TEST_F(GenerationsTest, ALoadInHandThatIsLetGoIsAFailedReload) {
+  prove_first();
+  post(Reload{});
+  EXPECT_THAT(post(DropAll{}), ElementsAre("drop 2", "reload failed 2", "drop 1", "lost 1"));
+  EXPECT_THAT(post(Loaded{{2}}), ElementsAre());
+}
+
+TEST_F(GenerationsTest, AWakeThatDoesNotLoadIsTriedAgainUntilTheAppSleeps) {
+  prove_first();
+  post(DropAll{});
+  post(Needed{});
+  EXPECT_THAT(post(LoadFailed{{2}}), ElementsAre("reload failed 2"));
+  now = next_deadline(generations, now);
+  EXPECT_THAT(post(TimePassed{}), ElementsAre("load 3"));
+  post(NotNeeded{});
+  EXPECT_THAT(post(LoadFailed{{3}}), ElementsAre("reload failed 3"));
+  EXPECT_EQ(next_deadline(generations, now), never);
+  EXPECT_THAT(post(Needed{}), ElementsAre("load 4"));
+}
+
+TEST_F(GenerationsTest, OneThatFallsAsleepBacksOffNoMore) {
+  prove_first();
+  post(DropAll{});
+  post(Needed{});
+  post(LoadFailed{{2}});
+  post(NotNeeded{});
+  EXPECT_EQ(next_deadline(generations, now), never);
+  EXPECT_THAT(post(Needed{}), ElementsAre("load 3")) << "a wake does not wait for the back-off of the one before";
+}
+
+TEST_F(GenerationsTest, AReloadLoadsAlsoWhatWasLetGoAndItsFailureRests) {
+  prove_first();
+  post(DropAll{});
+  EXPECT_THAT(post(Reload{}), ElementsAre("load 2"));
+  EXPECT_THAT(post(LoadFailed{{2}}), ElementsAre("reload failed 2"));
+  EXPECT_EQ(next_deadline(generations, now), never);
+}
+
 TEST_F(GenerationsTest, CeaseDropsEverythingForGood) {
   prove_first();
   post(Reload{});

@@ -112,7 +112,9 @@ void PoolInvariants::spares(const Step& s) const {
   const long has = count(s.after, [](const Worker& w) {
     return w.state == WorkerState::spare || (w.state == WorkerState::booting && !w.slot);
   });
-  if (has > (ends ? 0 : s.after.goal.spares)) fail("more spares than wanted");
+  const unsigned wants = ends ? 0 : s.after.goal.spares;
+  if (has > wants) fail("more spares than wanted");
+  if (has < wants && !spares_wait_for(s)) fail("a spare is missing and nobody comes");
   for (const Worker& w : s.after.workers)
     if (w.slot && w.state == WorkerState::spare) fail("a spare in a slot");
   for (const auto& each : s.actions) {
@@ -127,6 +129,16 @@ void PoolInvariants::spares(const Step& s) const {
                 [&](const Worker& w) { return w.state == WorkerState::spare && w.generation == spawn->generation; }))
         fail("a fork beside a waiting spare");
   }
+}
+
+// What may keep a spare from being forked.
+bool PoolInvariants::spares_wait_for(const Step& s) const {
+  const Goal& goal = s.after.goal;
+  const bool boots = count(s.after, [](const Worker& w) { return w.slot && w.state == WorkerState::booting; });
+  const bool no_room = s.after.headroom == Headroom::for_one && target(s.after) > 0;
+  const bool no_code =
+      !goal.candidate || lost.contains(goal.candidate.value) || (goal.proven && lost.contains(goal.proven.value));
+  return boots || no_room || no_code || s.after.spare_boots.retry_at > s.now;
 }
 
 void PoolInvariants::look_for_cases(const Step& s) const {

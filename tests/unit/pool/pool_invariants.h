@@ -36,6 +36,7 @@ class PoolInvariants {
   void no_lost_wake(const Step&) const;
   void generations(const Step&);
   void spares(const Step&) const;
+  bool spares_wait_for(const Step&) const;
   void turns(const Step&) const;
   void routine_begins_in_peace(const Step&) const;
   void waits_explain_themselves(const Step&) const;

@@ -25,6 +25,7 @@ void calm(World& w) {
   w.post(SetMode{Mode::serve});
   w.post(ScaleTo{3});
   w.post(SetSpares{2});
+  w.post(HeadroomChanged{Headroom::for_two});  // else no spare is forked
   w.load(0);
   const Generation newest{w.generation};
   w.bad.erase(newest.value);

@@ -109,7 +109,10 @@ void PoolInvariants::retire_at_once(const Step& s) const {
                  forked = launched(s.actions, t.slot);
       if (others != retired)
         fail(others ? "others serve, yet the urgent one stays" : "the last one retired before its successor serves");
-      const bool room = !others || s.after.headroom == Headroom::for_two;
+      const bool spare = count(s.before, [&](const Worker& w) {
+        return w.state == WorkerState::spare && w.generation == s.after.goal.candidate;
+      });
+      const bool room = !others || s.after.headroom == Headroom::for_two || spare;
       if (room != forked) fail(room ? "an urgent turn without a fork" : "a fork without headroom");
     }
   const auto* ready = std::get_if<WorkerReady>(&s.event);

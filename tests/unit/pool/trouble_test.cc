@@ -31,6 +31,19 @@ TEST(Trouble, OfARejectedReloadIsNotOvercomeByTheOldCode) {
   EXPECT_TRUE(overcome(trouble, serving(0, Generation{3}, then + 1s), 10s, then + 1h));
 }
 
+TEST(Trouble, OfASpareIsOvercomeByOneThatWaitsAndWhereNoneIsKept) {
+  const Trouble trouble{Generation{1}, std::nullopt, "no such table", then, true};
+  Pool pool = serving(0, Generation{1}, then - 1h);
+  pool.goal.spares = 1;
+  EXPECT_FALSE(overcome(trouble, pool, 10s, then + 1h));
+  pool.workers.push_back({WorkerId{2}, std::nullopt, Generation{1}, WorkerState::spare, then + 1s});
+  EXPECT_FALSE(overcome(trouble, pool, 10s, then + 11s - 1ms));
+  EXPECT_TRUE(overcome(trouble, pool, 10s, then + 11s));
+  pool.workers.pop_back();
+  pool.goal.spares = 0;
+  EXPECT_TRUE(overcome(trouble, pool, 10s, then + 1s));
+}
+
 TEST(Trouble, OfASlotThatNobodyWantsAnyMoreIsOver) {
   EXPECT_TRUE(overcome({Generation{1}, 2, "crash", then}, serving(0, Generation{1}, then), 10s, then));
 }

@@ -49,6 +49,18 @@ TEST(Record, RemembersSinceWhenItIsOverAndForgetsWhenItIsNotAnyMore) {
   EXPECT_EQ(record.over_limit_since, never);
 }
 
+TEST(Record, AddsUpHowLongItHasBeenOverItsHardLimitAlsoWhenItFallsBelowInBetween) {
+  WorkerRecord record = observe(worker_at(50 * MB), statm(129 * MB), defaults, start + 1s);
+  EXPECT_EQ(over_hard_so_far(record, start + 2s), 0s);
+  record = observe(record, statm(130 * MB), defaults, start + 2s);
+  EXPECT_EQ(over_hard_so_far(record, start + 5s), 3s);
+  record = observe(record, statm(129 * MB), defaults, start + 6s);
+  record = observe(record, statm(129 * MB), defaults, start + 8s);
+  EXPECT_EQ(over_hard_so_far(record, start + 9s), 4s);
+  record = observe(record, statm(131 * MB), defaults, start + 10s);
+  EXPECT_EQ(over_hard_so_far(record, start + 11s), 5s);
+}
+
 TEST(Record, BelievesInALeakAtOnceAndInItsEndAfterSomeSeconds) {
   WorkerRecord record = observe(worker_at(50 * MB), statm(50 * MB), defaults, start + 1s);
   EXPECT_DOUBLE_EQ(record.growth_bytes_per_second, 0);

@@ -1,6 +1,8 @@
 #include "master/report/admin_answer.h"
 
 #include <gmock/gmock.h>
+
+#include "master/report/linger_report.h"
 namespace moult {
 namespace {
 using ::testing::HasSubstr;
@@ -26,12 +28,11 @@ TEST(AdminAnswer, LivezIsAboutTheLoopAlone) {
 
 TEST(AdminAnswer, ReadyzNeedsOneWorkerThatServesAndNoStop) {
   const Snapshot serving = of(Mode::serve, WorkerState::serving), none = of(Mode::serve, WorkerState::retiring),
-                 delay = of(Mode::delay, WorkerState::serving), asleep = of(Mode::sleep, WorkerState::retiring);
+                 delay = of(Mode::delay, WorkerState::serving);
   EXPECT_EQ(get("/readyz", &serving).status, 200);
   EXPECT_EQ(get("/readyz", &none).body, "not ready: no worker serves\n");
   EXPECT_EQ(get("/readyz", &delay).body, "not ready: stopping\n");
   EXPECT_EQ(get("/readyz", &delay).status, 503);
-  EXPECT_EQ(get("/readyz", &asleep).status, 503);
   EXPECT_EQ(get("/readyz", nullptr).body, "not ready: starting\n");
 }
 
@@ -47,12 +48,22 @@ TEST(AdminAnswer, ReadyzSaysBootingBeforeTheFirstReady) {
   EXPECT_EQ(get("/readyz", &booting).body, "not ready: booting\n");
 }
 
-TEST(AdminAnswer, HealthzIsContentAsleepToo) {
-  const Snapshot serving = of(Mode::serve, WorkerState::serving), asleep = of(Mode::sleep, WorkerState::retiring),
-                 quick = of(Mode::quick, WorkerState::serving);
-  EXPECT_EQ(get("/healthz", &serving).status, 200);
-  EXPECT_EQ(get("/healthz", &asleep).status, 200);
-  EXPECT_EQ(get("/healthz", &quick).status, 503);
+TEST(AdminAnswer, ReadyzIsReadyAsleepAndWakingButNotWhileCallersAreRefused) {
+  Snapshot waking = of(Mode::serve, WorkerState::booting), asleep = of(Mode::sleep, WorkerState::retiring);
+  waking.idle = {.state = IdleState::waking};
+  asleep.idle = {.state = IdleState::asleep};
+  EXPECT_EQ(get("/readyz", &waking).status, 200);
+  EXPECT_EQ(get("/readyz", &asleep).status, 200);
+  asleep.idle = {.state = IdleState::asleep, .refuses_for = 2s, .failure = "secret cause"};
+  EXPECT_EQ(get("/readyz", &asleep).body, "not ready: it could not be woken\n");
+}
+
+TEST(AdminAnswer, HealthzSaysWhatReadyzSays) {
+  for (const Mode mode : {Mode::serve, Mode::delay, Mode::draining, Mode::quick, Mode::sleep})
+    for (const WorkerState state : {WorkerState::booting, WorkerState::serving, WorkerState::retiring}) {
+      const Snapshot snapshot = of(mode, state);
+      EXPECT_EQ(get("/healthz", &snapshot).body, get("/readyz", &snapshot).body);
+    }
 }
 
 TEST(AdminAnswer, GivesTheStatusDocumentAndAPageForPeople) {
@@ -110,6 +121,17 @@ TEST(AdminAnswer, ThePageHasWordsForEachReasonToWait) {
     EXPECT_THAT(get("/", nullptr).body, HasSubstr(std::string(name(static_cast<HoldReason>(why))) + ": \""));
 }
 
+TEST(AdminAnswer, ThePageHasWordsForEachReasonToStayAwakeAndEachOutcome) {
+  const std::string page = get("/", nullptr).body;
+  for (int why = 0; why <= static_cast<int>(BlockedBy::failed_stop); ++why)
+    EXPECT_THAT(page, HasSubstr(std::string(name_of(static_cast<BlockedBy>(why))) + ": \""));
+  for (const Waker waker : {Waker::caller, Waker::call, Waker::app_due, Waker::operator_wish})
+    EXPECT_THAT(page, HasSubstr(std::string(name_of(waker)) + ": \""));
+  for (std::size_t i = 1; i < call_outcomes; ++i)  // but the first, answered
+    EXPECT_THAT(page, HasSubstr(std::string(name(static_cast<CallOutcome>(i))) + ": \""));
+  for (const auto& [outcome, count] : linger_outcomes({})) EXPECT_THAT(page, HasSubstr(std::string(outcome) + ": \""));
+}
+
 TEST(AdminAnswer, EventsHaveNoEndAndNoLength) {
   const Snapshot serving = of(Mode::serve, WorkerState::serving);
   const AdminAnswer events = get("/events", &serving);
@@ -125,7 +147,8 @@ TEST(AdminAnswer, WithoutATokenItIsToldUnderNoOtherName) {
                   {&serving, 0s})
         .status;
   };
-  for (const char* own : {"127.0.0.1:9000", "127.0.0.1", "localhost:9000", "localhost", "[::1]:9000", "[::1]", ""})
+  for (const char* own :
+       {"127.0.0.1:9000", "127.0.0.1", "localhost:9000", "localhost", "LocalHost.:9000", "[::1]:9000", "[::1]", ""})
     EXPECT_EQ(asked_as(own), 200) << own;
   for (const char* other : {"evil.example:9000", "127.0.0.1.evil.example", "localhost.evil.example", "1e.example"})
     EXPECT_EQ(asked_as(other), 403) << other;

@@ -76,6 +76,7 @@ TEST(EventReporter, SaysAWholeLife) {
   reported->worker_retiring(worker(1, WorkerState::retiring), 71);
   reported->worker_gone(worker(1, WorkerState::retiring), exited(0));
   reported->stop_finished(0);
+  reported->master_stopped(0);
   EXPECT_THAT(reported.messages(),
               ElementsAre("moult 0.1.0 starts", "generation 1: loading the app", "generation 1 serves",
                           "worker 0 (pid 71) serves", "worker 0 (pid 71) retires", "worker 0 (pid 71) has ended",

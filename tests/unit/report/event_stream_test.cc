@@ -114,10 +114,11 @@ TEST(EventStream, KeepsTheLastRecyclesAsSentences) {
 }
 
 TEST(EventStream, EachEventThatIsWrittenHasWords) {
-  const std::vector<Event> all{MasterStarted{},  MasterStopped{},  WorkerReadyEvent{}, WorkerExited{},
-                               BootFailed{},     ForkServerGone{}, ReloadStarted{},    ReloadFinished{},
-                               WorkerRecycled{}, HoldStarted{},    HoldEnded{},        GateUngated{},
-                               AlarmFiring{},    AlarmCleared{},   PressureFutile{},   EventsDropped{}};
+  const std::vector<Event> all{
+      MasterStarted{}, MasterStopped{},  WorkerReadyEvent{}, WorkerExited{},       BootFailed{},     ForkServerGone{},
+      ReloadStarted{}, ReloadFinished{}, WorkerRecycled{},   HoldStarted{},        HoldEnded{},      GateUngated{},
+      AlarmFiring{},   AlarmCleared{},   PressureFutile{},   ScheduledCallEvent{}, LingersAborted{}, FailedClosed{},
+      FellAsleep{},    WokeUp{},         FailedWake{},       FailedStop{},         EventsDropped{}};
   ASSERT_EQ(all.size(), std::variant_size_v<Event>);
   for (const Event& event : all) {
     const json line = json::parse(event_line(event, "shop", {}));

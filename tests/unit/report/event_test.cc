@@ -33,6 +33,24 @@ TEST(Event, MasterStopped) {
             json::parse(R"({"event":"master_stopped","exit_status":3,"uptime_seconds":1.5})"));
 }
 
+TEST(Event, ASleepSaysWhyAndAWakeForWhomAndHowLongItTook) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(made(FellAsleep{SleepReason::idle, 120ms, 15min}),
+            json::parse(R"({"event":"slept","reason":"idle","took_seconds":0.12,"awake_seconds":900.0})"));
+  EXPECT_EQ(made(WokeUp{Waker::caller, 8ms, 1h}),
+            json::parse(R"({"event":"woke","caller":"caller","latency_seconds":0.008,"asleep_seconds":3600.0})"));
+}
+
+TEST(Event, OneThatFailsSaysWhenItIsTriedAgainAndWhatTheCauseWas) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(made(FailedWake{Waker::operator_wish, 30s, 2s, "no such app"}),
+            json::parse(R"({"event":"wake_failed","caller":"operator","latency_seconds":30.0,"retry_in_seconds":2.0,
+              "cause":"no such app"})"));
+  EXPECT_EQ(made(FailedStop{SleepReason::operator_wish, 1s, 30s, "--on-sleep failed"}),
+            json::parse(R"({"event":"stop_failed","reason":"operator","took_seconds":1.0,"retry_in_seconds":30.0,
+              "cause":"--on-sleep failed"})"));
+}
+
 TEST(Event, WorkerReadyCarriesSlotPidAndGeneration) {
   EXPECT_EQ(made(WorkerReadyEvent{worker}),
             json::parse(R"({"event":"worker_ready","slot":2,"pid":71,"generation":3})"));

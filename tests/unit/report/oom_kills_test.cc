@@ -35,6 +35,7 @@ TEST(OomKills, OneRiseExplainsOneDeath) {
   EXPECT_EQ(kills.killed(WorkerState::serving, killed_by(SIGKILL)), true);
   EXPECT_EQ(kills.killed(WorkerState::booting, killed_by(SIGKILL)), true);
   EXPECT_EQ(kills.killed(WorkerState::serving, killed_by(SIGKILL)), false);
+  EXPECT_EQ(kills.explained(), 2u);
 }
 
 TEST(OomKills, ARiseBeforeTheLastLookExplainsNothing) {

@@ -38,6 +38,20 @@ TEST(ReloadProgress, IsNotOverBeforeTheNewCodeServes) {
   EXPECT_FALSE(progress.take_end());
 }
 
+TEST(ReloadProgress, IsOverWhenTheNewCodeIsLoadedWhereTheAppSleeps) {
+  ReloadProgress progress = serving_two();
+  progress.no_longer_serving(WorkerId{1});
+  progress.no_longer_serving(WorkerId{2});
+  EXPECT_TRUE(progress.load_started(second));
+  EXPECT_FALSE(progress.take_end());
+  progress.loaded_asleep(second);
+  const auto end = progress.take_end();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->outcome, "succeeded");
+  progress.rejected(second, "boom");
+  EXPECT_FALSE(progress.take_end()) << "what happens at the wake is no reload";
+}
+
 TEST(ReloadProgress, IsRejectedWithItsCause) {
   ReloadProgress progress = serving_two();
   EXPECT_TRUE(progress.load_started(second));

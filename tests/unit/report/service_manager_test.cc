@@ -47,6 +47,26 @@ class ServiceManagerTest : public ::testing::Test {
   std::unique_ptr<ServiceManager> manager;
 };
 
+TEST_F(ServiceManagerTest, SaysReadyWhenAnAppThatBeginsAsleepIsLoaded) {
+  NotifySocket socket(dir / "notify");
+  create({dir / "notify", {}});
+  Pool pool;
+  pool.goal.mode = Mode::sleep;
+  manager->load_started(Generation{1});
+  manager->pool_settled(pool);
+  EXPECT_EQ(socket.next(), "");
+  pool.goal.candidate = Generation{1};
+  manager->pool_settled(pool);
+  EXPECT_THAT(socket.next(), StartsWith("READY=1\n"));
+  manager->load_started(Generation{2});
+  EXPECT_THAT(socket.next(), StartsWith("RELOADING=1\n"));
+  manager->pool_settled(pool);
+  EXPECT_EQ(socket.next(), "");
+  pool.goal.candidate = Generation{2};
+  manager->pool_settled(pool);
+  EXPECT_THAT(socket.next(), StartsWith("READY=1\n"));
+}
+
 TEST_F(ServiceManagerTest, SaysReadyWhenTheFirstWorkerServesAndOnlyThen) {
   NotifySocket socket(dir / "notify");
   create({dir / "notify", {}});
@@ -92,6 +112,13 @@ TEST_F(ServiceManagerTest, SaysStoppingOnceAndNeverReadyAfterIt) {
   manager->worker_serving(worker, 71);
   manager->load_started(Generation{2});
   EXPECT_EQ(socket.next(), "");
+}
+
+TEST_F(ServiceManagerTest, AsksForTheTimeThatAStopTakesAndAMomentMore) {
+  NotifySocket socket(dir / "notify");
+  create({dir / "notify", {}});
+  manager->stop_takes(10min);
+  EXPECT_EQ(socket.next(), "EXTEND_TIMEOUT_USEC=605000000\nSTATUS=waiting until all answers have arrived");
 }
 
 TEST_F(ServiceManagerTest, FeedsTheWatchdogWhileTheLoopTurns) {

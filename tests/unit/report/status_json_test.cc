@@ -34,7 +34,7 @@ SupervisorDescription serving_pool() {
 const StatusFacts facts{"0.1.0", "shop", "uvicorn 0.17.6", 7, 2100ms, 0, 0};
 
 TEST(StatusJson, HasTheKeysThatOthersDependOn) {
-  const json status = json::parse(status_json(serving_pool(), facts));
+  const json status = json::parse(status_json({serving_pool(), facts}));
   EXPECT_EQ(status.at("version"), "0.1.0");
   EXPECT_EQ(status.at("name"), "shop");
   EXPECT_EQ(status.at("pid"), 7);
@@ -54,14 +54,14 @@ TEST(StatusJson, HasTheKeysThatOthersDependOn) {
 }
 
 TEST(StatusJson, SaysNullWhereThereIsNothingYet) {
-  const json worker = json::parse(status_json(serving_pool(), facts)).at("workers").at(1);
+  const json worker = json::parse(status_json({serving_pool(), facts})).at("workers").at(1);
   EXPECT_EQ(worker.at("pid"), nullptr);
   EXPECT_EQ(worker.at("uptime_seconds"), nullptr);
   EXPECT_EQ(worker.at("status"), "importing");
 }
 
 TEST(StatusJson, LeavesOutWhatThisInstanceDoesNotHave) {
-  const json status = json::parse(status_json(serving_pool(), facts));
+  const json status = json::parse(status_json({serving_pool(), facts}));
   for (const char* key : {"gate", "parking", "linger", "idle", "schedule"}) EXPECT_FALSE(status.contains(key)) << key;
 }
 
@@ -71,13 +71,16 @@ TEST(StatusJson, CountsConnectionsBetweenTwoWorkers) {
                                    .offered = 1,
                                    .most = 4096,
                                    .counts = {.parked = 90,
+                                              .accepted = 6,
                                               .declined = 3,
                                               .given = 60,
                                               .closed_by_client = 9,
                                               .timed_out = 8,
                                               .closed_at_stop = 5,
-                                              .refused = 1}};
-  const json told = json::parse(status_json(serving_pool(), facts, {}, {}, parking)).at("parking");
+                                              .refused = 1},
+                                   .ignored_requests = 11};
+  const json told =
+      json::parse(status_json({.pool = serving_pool(), .facts = facts, .parking = parking})).at("parking");
   EXPECT_EQ(told, json({{"held", 7},
                         {"callers", 2},
                         {"offered", 1},
@@ -88,15 +91,64 @@ TEST(StatusJson, CountsConnectionsBetweenTwoWorkers) {
                         {"closed_by_client", 9},
                         {"timed_out", 8},
                         {"closed_at_stop", 5},
-                        {"refused", 1}}));
+                        {"refused", 1},
+                        {"accepted", 6},
+                        {"ignored_requests", 11}}));
+}
+
+TEST(StatusJson, CountsWhatIsOnItsWay) {
+  const DeliveryDescription delivery{
+      .patience = std::chrono::minutes(5),
+      .watched = 3,
+      .stalled = 2,
+      .fail_closed = 1,
+      .closing = 4,
+      .declined = 5,
+      .counts = {.begun = 20, .delivered = 10, .reset = 4, .aborted = 2, .fail_closed = 1, .undelivered = 0}};
+  const json told =
+      json::parse(status_json({.pool = serving_pool(), .facts = facts, .delivery = delivery})).at("linger");
+  EXPECT_EQ(told,
+            json({{"watched", 3},
+                  {"fail_closed", 1},
+                  {"stalled", 2},
+                  {"closing", 4},
+                  {"timeout_seconds", 300.0},
+                  {"begun", 20},
+                  {"outcomes", {{"delivered", 10}, {"reset", 4}, {"aborted", 2}, {"fail_closed", 1}, {"unwatched", 0}}},
+                  {"declined", 5},
+                  {"trouble", nullptr}}));
 }
 
 TEST(StatusJson, IsOneLineWhateverTheCauseHolds) {
   SupervisorDescription d = serving_pool();
   d.boot_error = "Traceback\n\xff";
-  const std::string text = status_json(d, facts);
+  const std::string text = status_json({d, facts});
   EXPECT_EQ(text.find('\n'), std::string::npos);
   EXPECT_EQ(json::parse(text).at("boot_error"), "Traceback\n\xef\xbf\xbd");
+}
+
+TEST(StatusJson, SaysWhetherTheAppSleepsAndWhatKeepsItAwake) {
+  using namespace std::chrono_literals;
+  const auto idle_of = [](const IdleDescription& idle) {
+    return json::parse(status_json({.pool = serving_pool(), .facts = facts, .idle = idle})).at("idle");
+  };
+  IdleDescription idle{.since = 1500ms, .blocked_by = BlockedBy::upgraded, .woken_by = Waker::caller, .awake = 2s};
+  EXPECT_EQ(idle_of(idle), json::parse(R"({"state":"active","since_seconds":1.5,"blocked_by":"upgraded",
+    "woken_by":"caller","warm":null,"warm_for_seconds":null,"refuses_for_seconds":null,"no_sleep_for_seconds":null,
+    "failure":null,"awake_seconds":2.0})"));
+  idle = {.state = IdleState::asleep, .warm = true, .warm_for = 4h, .refuses_for = 2s, .failure = "no such app"};
+  EXPECT_EQ(idle_of(idle), json::parse(R"({"state":"asleep","since_seconds":0.0,"blocked_by":null,
+    "woken_by":null,"warm":true,"warm_for_seconds":14400.0,"refuses_for_seconds":2.0,"no_sleep_for_seconds":null,
+    "failure":"no such app","awake_seconds":0.0})"));
+}
+
+TEST(InstanceState, IsWakingUntilTheFirstWorkerServes) {
+  SupervisorDescription d = serving_pool();
+  const IdleDescription idle{.state = IdleState::waking};
+  for (WorkerDescription& each : d.workers) each.state = WorkerState::booting;
+  EXPECT_EQ(name(instance_state(d, &idle)), "waking");
+  d.workers[0].state = WorkerState::serving;
+  EXPECT_NE(instance_state(d, &idle), InstanceState::waking);
 }
 
 TEST(InstanceState, IsBootingUntilSomethingHasServed) {

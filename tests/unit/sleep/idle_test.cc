@@ -13,14 +13,14 @@ TEST(Idle, TheAppSleepsWhenItsWindowIsOverAndNotAMillisecondBefore) {
   IdleSteps app;
   const MonotonicTime visit = app.now + 1min;
   app.now = visit + idle_window - 1ms;
-  app.post(Looked{{.last_visitor_at = visit}});
+  app.post(Swept{{.last_visitor_at = visit}});
   EXPECT_EQ(app.idle.state, IdleState::active);
   EXPECT_EQ(app.idle.blocked_by, BlockedBy::window);
   EXPECT_FALSE(app.did<Sleep>());
   EXPECT_EQ(next_deadline(app.idle, app.now), visit + idle_window);
   app.pass(1ms);
-  ASSERT_TRUE(app.did<Look>());
-  app.post(Looked{{.last_visitor_at = visit}});
+  ASSERT_TRUE(app.did<Sweep>());
+  app.post(Swept{{.last_visitor_at = visit}});
   EXPECT_EQ(app.idle.state, IdleState::stopping);
   ASSERT_TRUE(app.did<Sleep>());
   EXPECT_EQ(app.did<Sleep>()->why, SleepReason::idle);
@@ -35,10 +35,10 @@ TEST(Idle, AnAppThatNobodyEverVisitedGetsOneWindowFromItsStart) {
   const MonotonicTime start = app.now;
   EXPECT_EQ(next_deadline(app.idle, app.now), start + idle_window);
   app.now = start + idle_window - 1ms;
-  app.post(Looked{});
+  app.post(Swept{});
   EXPECT_EQ(app.idle.state, IdleState::active);
   app.now += 1ms;
-  app.post(Looked{});
+  app.post(Swept{});
   EXPECT_EQ(app.idle.state, IdleState::stopping);
 }
 
@@ -56,20 +56,20 @@ TEST(Idle, ACallThatIsDueWithinTheWindowKeepsTheAppAwakeUntilItWasMade) {
   IdleSteps app;
   app.now += idle_window;
   const MonotonicTime due = app.now + 30s;
-  app.post(Looked{{.next_call_due = due}});
+  app.post(Swept{{.next_call_due = due}});
   EXPECT_EQ(app.idle.state, IdleState::active);
   EXPECT_EQ(app.idle.blocked_by, BlockedBy::call_due);
   EXPECT_EQ(next_deadline(app.idle, app.now), due);
   app.pass(30s);
-  ASSERT_TRUE(app.did<Look>());
-  app.post(Looked{{.next_call_due = app.now + 16min}});
+  ASSERT_TRUE(app.did<Sweep>());
+  app.post(Swept{{.next_call_due = app.now + 16min}});
   EXPECT_EQ(app.idle.state, IdleState::stopping);
 }
 
 TEST(Idle, WhileACallIsFarAwayItIsLookedAtEachMinuteForClocksAreSet) {
   IdleSteps app;
   app.now += idle_window;
-  app.post(Looked{{.next_call_due = app.now + 10min}});
+  app.post(Swept{{.next_call_due = app.now + 10min}});
   EXPECT_EQ(next_deadline(app.idle, app.now), app.now + 1min);
 }
 
@@ -80,12 +80,12 @@ TEST(Idle, AVisitorMovesTheClockAndACallDoesNot) {
   visited.now = called.now = then;
   called.post(CallDue{});
   visited.now = called.now = start + idle_window;
-  visited.post(Looked{{.last_visitor_at = then}});
-  called.post(Looked{{}});
+  visited.post(Swept{{.last_visitor_at = then}});
+  called.post(Swept{{}});
   EXPECT_EQ(visited.idle.state, IdleState::active);
   EXPECT_EQ(called.idle.state, IdleState::stopping);
   visited.now = then + idle_window;
-  visited.post(Looked{{.last_visitor_at = then}});
+  visited.post(Swept{{.last_visitor_at = then}});
   EXPECT_EQ(visited.idle.state, IdleState::stopping);
 }
 
@@ -99,13 +99,13 @@ TEST(Idle, EachThingInFlightKeepsTheAppAwakeAndIsNamed) {
     SCOPED_TRACE(name_of(why));
     IdleSteps app;
     app.now += idle_window;
-    app.post(Looked{activity});
+    app.post(Swept{activity});
     EXPECT_EQ(app.idle.state, IdleState::active);
     EXPECT_EQ(app.idle.blocked_by, why);
     EXPECT_EQ(next_deadline(app.idle, app.now), app.now + 1s) << "it may end at any moment";
     app.pass(1s);
-    EXPECT_TRUE(app.did<Look>());
-    app.post(Looked{});
+    EXPECT_TRUE(app.did<Sweep>());
+    app.post(Swept{});
     EXPECT_EQ(app.idle.state, IdleState::stopping);
   }
 }
@@ -114,7 +114,7 @@ TEST(Idle, WhatIsInFlightIsLookedAtAgainOnlyWhenTheWindowIsOverToo) {
   IdleSteps app;
   const MonotonicTime visit = app.now + 5min;
   app.now = visit;
-  app.post(Looked{{.upgraded = 1, .last_visitor_at = visit}});
+  app.post(Swept{{.upgraded = 1, .last_visitor_at = visit}});
   EXPECT_EQ(app.idle.blocked_by, BlockedBy::upgraded) << "the WebSocket is what a person wants to know of";
   EXPECT_EQ(next_deadline(app.idle, app.now), visit + idle_window);
 }
@@ -122,10 +122,10 @@ TEST(Idle, WhatIsInFlightIsLookedAtAgainOnlyWhenTheWindowIsOverToo) {
 TEST(Idle, ALookThatIsNotAnsweredIsAskedForAgainAndDoesNotSpin) {
   IdleSteps app;
   app.pass(idle_window);
-  EXPECT_TRUE(app.did<Look>());
+  EXPECT_TRUE(app.did<Sweep>());
   EXPECT_EQ(next_deadline(app.idle, app.now), app.now + 1s);
   app.post(TimePassed{});
-  EXPECT_FALSE(app.did<Look>());
+  EXPECT_FALSE(app.did<Sweep>());
 }
 
 TEST(Idle, WithIdleOffNobodyLooksAndOnlyAnOperatorPutsItToSleep) {
@@ -134,7 +134,7 @@ TEST(Idle, WithIdleOffNobodyLooksAndOnlyAnOperatorPutsItToSleep) {
   app.idle = begin(IdleState::active, app.policy, app.now).state;
   EXPECT_EQ(next_deadline(app.idle, app.now), never);
   app.now += 1000h;
-  app.post(Looked{});
+  app.post(Swept{});
   EXPECT_EQ(app.idle.blocked_by, BlockedBy::switched_off);
   EXPECT_EQ(next_deadline(app.idle, app.now), never);
   app.post(OperatorSleep{});
@@ -160,7 +160,7 @@ TEST(Idle, TheDueTimeIsReadBeforeTheSweepSoThatACallThatRacesItIsNotCutOff) {
     due = app.now + 1h;
     return seen;
   };
-  app.post(Looked{look([&] { return due; }, sweep)});
+  app.post(Swept{look([&] { return due; }, sweep)});
   EXPECT_EQ(in_flight, 1u);
   EXPECT_EQ(app.idle.state, IdleState::active) << "its worker would have been retired";
   EXPECT_EQ(app.idle.blocked_by, BlockedBy::call_due);
@@ -179,7 +179,7 @@ TEST(Idle, ACallThatComesWhileTheAppStopsWakesItAtOnce) {
 
 TEST(Idle, AnOperatorPutsItToSleepWhateverIsDueAndACallWakesItThen) {
   IdleSteps app;
-  app.post(Looked{{.requests = 3, .next_call_due = app.now + 1min}});
+  app.post(Swept{{.requests = 3, .next_call_due = app.now + 1min}});
   app.post(OperatorSleep{});
   EXPECT_EQ(app.idle.state, IdleState::stopping);
   app.post(LastGone{});
@@ -247,7 +247,7 @@ TEST(Idle, EventsThatComeTooLateChangeNothing) {
   }
   app.sleep();
   for (const IdleEvent& late : {IdleEvent{LastGone{}}, IdleEvent{StopFailed{}}, IdleEvent{FirstServing{}},
-                                IdleEvent{WakeFailed{}}, IdleEvent{Looked{}}, IdleEvent{OperatorSleep{}}}) {
+                                IdleEvent{WakeFailed{}}, IdleEvent{Swept{}}, IdleEvent{OperatorSleep{}}}) {
     app.post(late);
     EXPECT_EQ(app.idle.state, IdleState::asleep);
     EXPECT_TRUE(app.done.empty());

@@ -49,7 +49,7 @@ void SleepWorld::handle_schedule() {
 
 // --- what is done, and must make sense
 
-void SleepWorld::perform(const Look&) {
+void SleepWorld::perform(const Sweep&) {
   ++count.looks;
   const auto sweep = [this] {
     return Activity{.requests = static_cast<unsigned>(visitors.size()),
@@ -57,7 +57,7 @@ void SleepWorld::perform(const Look&) {
                     .calls = static_cast<unsigned>(running_calls.size()),
                     .last_visitor_at = last_visitor_at};
   };
-  post(IdleEvent{Looked{look([this] { return next_call_due(schedule, now); }, sweep)}});
+  post(IdleEvent{Swept{look([this] { return next_call_due(schedule, now); }, sweep)}});
 }
 
 void SleepWorld::perform(const Serve& a) {

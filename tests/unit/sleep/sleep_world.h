@@ -55,7 +55,7 @@ class SleepWorld {
  private:
   void handle_idle();
   void handle_schedule();
-  void perform(const Look&);
+  void perform(const Sweep&);
   void perform(const Serve&);
   void perform(const Sleep&);
   void perform(const WatchCallers&);

@@ -67,12 +67,12 @@ TEST(Wake, TheFirstThatServesMakesTheAppActiveForOneWindowWhoeverWokeIt) {
     EXPECT_EQ(app.idle.state, IdleState::active);
     ASSERT_TRUE(app.did<WatchCallers>());
     EXPECT_FALSE(app.did<WatchCallers>()->on);
-    EXPECT_TRUE(app.did<Look>()) << "what keeps it awake is known at once";
+    EXPECT_TRUE(app.did<Sweep>()) << "what keeps it awake is known at once";
     app.now += 15min - 1ms;
-    app.post(Looked{});
+    app.post(Swept{});
     EXPECT_EQ(app.idle.state, IdleState::active);
     app.now += 1ms;
-    app.post(Looked{});
+    app.post(Swept{});
     EXPECT_EQ(app.idle.state, IdleState::stopping);
   }
 }
@@ -82,10 +82,10 @@ TEST(Wake, AnOperatorsWakeOfAnAppThatIsAwakeGivesItAWindowToo) {
   app.now += 10min;
   app.post(OperatorWake{});
   app.now += 15min - 1ms;
-  app.post(Looked{});
+  app.post(Swept{});
   EXPECT_EQ(app.idle.state, IdleState::active);
   app.now += 1ms;
-  app.post(Looked{});
+  app.post(Swept{});
   EXPECT_EQ(app.idle.state, IdleState::stopping);
 }
 
@@ -234,7 +234,7 @@ TEST(FailedStop, MakesTheAppActiveAndIsNotTriedAgainBeforeItsBackOff) {
   IdleSteps app;
   app.now += 15min;
   for (const Duration delay : {30s, 60s, 120s, 240s, 480s, 960s, 1800s, 1800s}) {
-    app.post(Looked{});
+    app.post(Swept{});
     ASSERT_EQ(app.idle.state, IdleState::stopping);
     app.now += 3s;
     app.post(StopFailed{});
@@ -243,13 +243,13 @@ TEST(FailedStop, MakesTheAppActiveAndIsNotTriedAgainBeforeItsBackOff) {
     EXPECT_FALSE(app.did<Serve>()->why);
     EXPECT_FALSE(app.did<WatchCallers>()->on);
     app.now += delay - 1ms;
-    app.post(Looked{});
+    app.post(Swept{});
     EXPECT_EQ(app.idle.state, IdleState::active);
     EXPECT_EQ(app.idle.blocked_by, BlockedBy::failed_stop);
     EXPECT_EQ(next_deadline(app.idle, app.now), app.now + 1ms);
     app.now += 1ms;
   }
-  app.post(Looked{});
+  app.post(Swept{});
   app.post(LastGone{});
   EXPECT_EQ(app.idle.state, IdleState::asleep);
   EXPECT_EQ(app.idle.stop.failures, 0u) << "forgotten once it sleeps";
@@ -299,7 +299,7 @@ TEST(AppDue, IsStaleWhileAwakeAndNothingForTheGuard) {
   IdleSteps app;
   app.post(AppDue{app.now + 15min + 1s});
   app.now += 15min;
-  app.post(Looked{});
+  app.post(Swept{});
   EXPECT_EQ(app.idle.state, IdleState::stopping);
   EXPECT_EQ(app.idle.app_due_at, never);
 }

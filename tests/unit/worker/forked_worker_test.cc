@@ -18,8 +18,10 @@ WorkerSettings settings() {
   WorkerSettings given;
   given.listeners.push_back({7, "127.0.0.1:8000", "inet"});
   given.internal_fd = 9;
+  given.sidecar_fd = 10;
   given.server_options["color"] = "blue";
   given.settings["keep_alive_seconds"] = "75";
+  given.idle_ignore = {"/healthz", "/"};
   return given;
 }
 
@@ -78,9 +80,19 @@ TEST_F(WorkerOverAChannel, KnowsWhatItWasGiven) {
   EXPECT_STREQ(context.listener(0).address, "127.0.0.1:8000");
   EXPECT_EQ(context.listener(1).fd, -1);
   EXPECT_EQ(context.internal_fd(), 9);
+  EXPECT_EQ(context.sidecar_fd(), 10);
   EXPECT_STREQ(context.server_option("color"), "blue");
   EXPECT_EQ(context.server_option("shape"), nullptr);
   EXPECT_STREQ(context.setting("keep_alive_seconds"), "75");
+}
+
+TEST_F(WorkerOverAChannel, KnowsAHealthCheck) {
+  const WorkerContext& context = worker;
+  for (const auto& [method, target] : {std::pair{"GET", "/healthz"}, {"HEAD", "/healthz?a=/b?c"}, {"GET", "/"}})
+    EXPECT_TRUE(context.is_ignored(method, target)) << target;
+  for (const auto& [method, target] :
+       {std::pair{"POST", "/healthz"}, {"GET", "/healthz/"}, {"GET", "/%68ealthz"}, {"GET", ""}, {"", "/"}})
+    EXPECT_FALSE(context.is_ignored(method, target)) << target;
 }
 
 TEST_F(WorkerOverAChannel, SaysWhatTheContractNames) {

@@ -79,9 +79,11 @@ std::uint64_t usec_in_ten_seconds() {
 }
 
 struct NativeExample : testing::Test {
-  Door door, internal;
-  PlayingServer server{
-      {.app = example_app(), .listeners = {door.listener.get()}, .internal_fd = internal.listener.get()}};
+  Door door, internal, sidecar;
+  PlayingServer server{{.app = example_app(),
+                        .listeners = {door.listener.get()},
+                        .internal_fd = internal.listener.get(),
+                        .sidecar_fd = sidecar.listener.get()}};
   Message loaded = next_message(server.channel());
   PlayingWorker worker = PlayingWorker::born(server, 1, 4);
   Message ready = next_message(worker.channel);
@@ -122,6 +124,41 @@ TEST_F(NativeExample, ServesManyRequestsOnOneConnectionAndCountsThem) {
   EXPECT_EQ((*this)[ScoreboardField::calls_started], 0u);
   EXPECT_GT((*this)[ScoreboardField::heartbeat_ns], 0u);
   expect_soon(ScoreboardField::open_connections, 1);
+}
+
+TEST_F(NativeExample, ServesTheSidecarAndCountsNothingOfIt) {
+  Client beside(sidecar);
+  for (int i = 0; i < 2; ++i) {
+    beside.get("/");
+    EXPECT_THAT(beside.answer(), StartsWith("HTTP/1.1 200 "));
+  }
+  Client visitor(door);
+  visitor.get("/");
+  visitor.answer();
+  expect_soon(ScoreboardField::requests_finished, 1);
+  EXPECT_EQ((*this)[ScoreboardField::requests_started], 1u);
+  EXPECT_EQ((*this)[ScoreboardField::calls_started], 0u);
+  expect_soon(ScoreboardField::open_connections, 1);
+}
+
+TEST_F(NativeExample, WaitsForNoSidecarWhenItRetires) {
+  Client idle(sidecar), busy(sidecar);
+  idle.get("/");
+  idle.answer();
+  busy.get("/slow");  // a second, and so much it has
+  retire();
+  EXPECT_TRUE(idle.ended());
+  EXPECT_TRUE(next_message(worker.channel).has("STOPPING"));
+  await_end(worker.channel);
+}
+
+TEST_F(NativeExample, AnswersAHealthCheckWhichIsNoActivity) {
+  Client client(door);
+  client.get("/healthz");
+  client.answer();
+  expect_soon(ScoreboardField::requests_finished, 1);
+  EXPECT_EQ((*this)[ScoreboardField::requests_started], 1u);
+  EXPECT_EQ((*this)[ScoreboardField::last_visitor_activity_ns], 0u);
 }
 
 TEST_F(NativeExample, TakesSplitPipelinedAndLargeRequests) {

@@ -10,6 +10,7 @@
 
 namespace moult::testing_native {
 namespace {
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -64,6 +65,50 @@ TEST(NativeForkServer, ForksAWorkerThatIsTheMastersChildAndAloneInItsGroup) {
   ASSERT_TRUE(sent && *sent == Sent::sent);
   EXPECT_EQ(worker.exit_status(), 7);
   await_end(worker.channel);
+}
+
+TEST(NativeForkServer, ASpareStartsWaitsAndServesOnceItHasItsSlot) {
+  PlayingServer server({.server_options = R"({"start":"say"})"});
+  next_message(server.channel());
+  PlayingWorker spare = PlayingWorker::born(server, 41, std::nullopt);
+  EXPECT_EQ(next_message(spare.channel), (Message{{"STATUS", "starts as a spare"}}));
+  EXPECT_EQ(next_message(spare.channel), (Message{{"PARKED", "1"}}));
+  ::kill(spare.pid, SIGUSR1);  // log files are to be opened anew: not its affair yet
+  ASSERT_TRUE(spare.channel.send({{"GO", "1"}, {"SLOT", "2"}}));
+  EXPECT_THAT(std::string(next_message(spare.channel).find("STATUS").value_or("")),
+              AllOf(StartsWith("slot=2 "), HasSubstr(" handlers=0 ")));
+  EXPECT_TRUE(next_message(spare.channel).has("READY"));
+  ASSERT_TRUE(spare.channel.send({{"RETIRE", "1"}}));
+  EXPECT_EQ(spare.exit_status(), 7);
+}
+
+TEST(NativeForkServer, ASpareThatWaitsEndsAtASignalAndWithItsChannel) {
+  PlayingServer server({});
+  next_message(server.channel());
+  for (const int number : {SIGTERM, SIGINT}) {
+    PlayingWorker spare = PlayingWorker::born(server, 1, std::nullopt);
+    EXPECT_TRUE(next_message(spare.channel).has("PARKED"));
+    ::kill(spare.pid, number);
+    EXPECT_EQ(spare.exit_status(), 0);
+  }
+  pid_t left = 0;
+  {
+    PlayingWorker spare = PlayingWorker::born(server, 1, std::nullopt);
+    EXPECT_TRUE(next_message(spare.channel).has("PARKED"));
+    left = spare.pid;
+  }
+  EXPECT_EQ(exit_status_of(left), 0);
+}
+
+TEST(NativeForkServer, AStartThatFailsIsAFailedBoot) {
+  PlayingServer server({.server_options = R"({"start":"throw"})"});
+  next_message(server.channel());
+  PlayingWorker worker = PlayingWorker::born(server, 1, std::nullopt);
+  EXPECT_EQ(next_message(worker.channel), (Message{{"ERROR", "moult_worker_start() threw: no database"}}));
+  EXPECT_EQ(worker.exit_status(), 1);
+  PlayingServer other({.server_options = R"({"start":"fail"})"});
+  next_message(other.channel());
+  EXPECT_EQ(PlayingWorker::born(other, 1, 0).exit_status(), 5);
 }
 
 TEST(NativeForkServer, GivesAWorkerItsOwnOutputAndNothingThatTheServerHadBuffered) {

@@ -1,5 +1,6 @@
 // An app for the tests of the native fork server: it says in STATUS how it was born, waits for RETIRE and ends with 7.
-// MOULT_TEST_PRELOAD tells moult_preload() how to misbehave, the server option `main` tells moult_worker_main().
+// MOULT_TEST_PRELOAD tells moult_preload() how to misbehave, the server options `start` and `main` tell
+// moult_worker_start() and moult_worker_main().
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -55,6 +56,15 @@ extern "C" int moult_preload() {
   int ends[2];
   if (order == "socket") return ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
   std::printf("loaded\n");  // waits in a buffer: it must come out once, not once a worker
+  return 0;
+}
+
+extern "C" int moult_worker_start(moult::WorkerContext& context) {
+  const char* text = context.server_option("start");
+  const std::string order = text != nullptr ? text : "";
+  if (order == "throw") throw std::runtime_error("no database");
+  if (order == "fail") return 5;
+  if (order == "say") context.status(context.slot() == moult::no_slot ? "starts as a spare" : "starts");
   return 0;
 }
 

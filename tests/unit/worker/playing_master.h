@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct ServerPlan {
   std::string server_options = "{}";
   std::string settings{};  // instead of all of the above
   std::vector<int> listeners{};
-  int internal_fd = -1;
+  int internal_fd = -1, sidecar_fd = -1;
   std::function<void()> in_child{};  // just before exec
 };
 
@@ -62,7 +63,7 @@ struct PlayingWorker {
   pid_t pid = -1;
   Message hello{};
   // Asks for it and waits for FORKED and HELLO.
-  static PlayingWorker born(PlayingServer&, unsigned id, unsigned slot, std::vector<int> outputs = {});
+  static PlayingWorker born(PlayingServer&, unsigned id, std::optional<unsigned> slot, std::vector<int> outputs = {});
   int exit_status() const;
 };
 int exit_status_of(pid_t);

@@ -28,8 +28,9 @@ std::string settings_json(const ServerPlan& plan) {
   return R"({"version":1,"master_pid":)" + std::to_string(::getpid()) + R"(,"app":")" + plan.app + R"(","preload":")" +
          plan.preload + R"(","post_fork":null,"worker_class":"auto","server_options":)" + plan.server_options +
          R"(,"listeners":[)" + listeners + R"(],"internal_fd":)" +
-         (plan.internal_fd >= 0 ? std::to_string(plan.internal_fd) : "null") +
-         R"(,"keep_alive_seconds":75,"timeout_seconds":30,"threads":null})";
+         (plan.internal_fd >= 0 ? std::to_string(plan.internal_fd) : "null") + R"(,"sidecar_fd":)" +
+         (plan.sidecar_fd >= 0 ? std::to_string(plan.sidecar_fd) : "null") +
+         R"(,"keep_alive_seconds":75,"timeout_seconds":30,"threads":null,"idle_ignore":["/healthz"]})";
 }
 
 void wait_until_readable(int fd) {
@@ -57,7 +58,8 @@ PlayingServer::PlayingServer(const ServerPlan& plan) {
   if (pid_ == 0) {
     inherit(ends->second.get());
     for (const int fd : plan.listeners) inherit(fd);
-    if (plan.internal_fd >= 0) inherit(plan.internal_fd);
+    for (const int fd : {plan.internal_fd, plan.sidecar_fd})
+      if (fd >= 0) inherit(fd);
     if (plan.in_child) plan.in_child();
     const std::string channel_fd = std::to_string(ends->second.get()), settings_fd = std::to_string(settings.get());
     ::execl(fork_server_program().c_str(), "moult-native-fork-server", "--channel-fd", channel_fd.c_str(),
@@ -116,13 +118,16 @@ std::string output_so_far(int fd) {
   }
 }
 
-PlayingWorker PlayingWorker::born(PlayingServer& server, unsigned id, unsigned slot, std::vector<int> outputs) {
+PlayingWorker PlayingWorker::born(PlayingServer& server, unsigned id, std::optional<unsigned> slot,
+                                  std::vector<int> outputs) {
   auto ends = Channel::pair();
   auto scoreboard = ScoreboardMemory::create();
   if (!ends || !scoreboard) throw std::runtime_error("cannot prepare a worker");
   std::vector<int> fds{ends->second.get(), scoreboard->fd()};
   fds.insert(fds.end(), outputs.begin(), outputs.end());
-  const auto sent = server.channel().send(Message{}.add("FORK", id).add("SLOT", slot), fds);
+  Message order = Message{}.add("FORK", id);
+  if (slot) order.add("SLOT", *slot);
+  const auto sent = server.channel().send(order, fds);
   if (!sent || *sent != Sent::sent) throw std::runtime_error("cannot ask for a worker");
   ends->second.reset();
   PlayingWorker worker{std::move(ends->first), *std::move(scoreboard)};

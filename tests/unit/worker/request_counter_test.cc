@@ -51,6 +51,31 @@ TEST_F(RequestCounting, LeavesScheduledCallsOutOfTheOldest) {
   EXPECT_EQ((*this)[ScoreboardField::oldest_plain_request_ns], 0u);
 }
 
+TEST_F(RequestCounting, DoesNotCountWhatTheSidecarAsks) {
+  const auto beside = requests.started(Caller::sidecar, 100);
+  requests.is_long(beside);
+  requests.finished(beside, 503, 200);
+  for (const auto field :
+       {ScoreboardField::requests_started, ScoreboardField::requests_finished, ScoreboardField::calls_started,
+        ScoreboardField::calls_finished, ScoreboardField::last_visitor_activity_ns,
+        ScoreboardField::oldest_plain_request_ns, ScoreboardField::responses_5xx})
+    EXPECT_EQ((*this)[field], 0u);
+}
+
+TEST_F(RequestCounting, AHealthCheckIsNoActivityAndNeverInFlightAndCountsWhenItIsFinished) {
+  const auto visit = requests.started(Caller::visitor, 100);
+  const auto check = requests.started(Caller::ignored, 200);
+  EXPECT_EQ((*this)[ScoreboardField::requests_started], 1u);
+  requests.finished(visit, 200, 300);
+  EXPECT_EQ((*this)[ScoreboardField::oldest_plain_request_ns], 0u);
+  requests.finished(check, 503, 400);
+  EXPECT_EQ((*this)[ScoreboardField::requests_started], 2u);
+  EXPECT_EQ((*this)[ScoreboardField::requests_finished], 2u);
+  EXPECT_EQ((*this)[ScoreboardField::calls_finished], 0u);
+  EXPECT_EQ((*this)[ScoreboardField::responses_5xx], 1u);
+  EXPECT_EQ((*this)[ScoreboardField::last_visitor_activity_ns], 300u);
+}
+
 TEST_F(RequestCounting, CountsARequestThatIsFinishedTwiceOnce) {
   const auto request = requests.started(Caller::visitor, 100);
   requests.finished(request, 200, 200);

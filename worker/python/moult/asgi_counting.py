@@ -4,16 +4,19 @@ A request is finished when the app has returned: its last bytes may still be in 
 """
 from typing import Any, Callable, Optional
 
+from .ignored_paths import IgnoredPaths, of_scope
 from .ledger import Ledger
 from .scheduled_call import MARK, OUR_PREFIX, strip_headers
 
 
 class CountingApp:
-    def __init__(self, app: Any, visitors: Ledger, calls: Optional[Ledger], upgraded: Callable[[int], None]) -> None:
+    def __init__(self, app: Any, visitors: Ledger, calls: Optional[Ledger], upgraded: Callable[[int], None],
+                 ignored: IgnoredPaths) -> None:
         self._app = app
         self._visitors = visitors
         self._calls = calls  # for scopes that have the mark; None: those are counted already
         self._upgraded = upgraded  # told +1 and -1
+        self._ignored = ignored
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         kind = scope["type"]
@@ -35,7 +38,10 @@ class CountingApp:
                 ledger.server_error()
             await send(message)
 
-        ledger.begin(key)
+        if self._ignored and kind == "http" and self._ignored.has(*of_scope(scope)):
+            ledger.begin_ignored(key)
+        else:
+            ledger.begin(key)
         try:
             if kind == "websocket":
                 await self._websocket(ledger, key, scope, receive, send)

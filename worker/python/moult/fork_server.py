@@ -11,11 +11,12 @@ import socket
 import sys
 from typing import Any, Callable, List, NoReturn, Optional, Tuple
 
-from . import access_log, app_loader, inheritance, options, process, settings, stack_dump
+from . import access_log, app_loader, inheritance, options, process, public_module, settings, stack_dump
 from .channel import Channel, Received, close_all
 from .contract import CONTRACT_VERSION, ContractError, build, escape, one_line
 from .descendants import Descendants
 from .failure import Refused, text_of
+from .warm_pages import WarmPages
 from .worker_process import Worker, become_worker, flush_output
 
 _LOAD_FAILED = 4  # moult's and gunicorn's exit code for an app that does not load
@@ -29,6 +30,7 @@ def main(arguments: List[str]) -> NoReturn:
     channel = Channel(given.channel_fd)
     _say(channel, ("HELLO", CONTRACT_VERSION))
     stack_dump.arm()
+    public_module.offer()
     try:
         told = settings.read(given.settings_fd)
         for fd in told.fds():
@@ -51,6 +53,7 @@ class ForkServer:
         self._adapter: Any = None  # None: --no-preload and nobody knows yet what the app speaks
         self._post_fork: Optional[Callable[..., Any]] = None
         self._workers = Descendants()
+        self._warm_pages: Optional[WarmPages] = None
 
     def load(self) -> None:
         """Raises what keeps the app from loading; else LOADED has been said."""
@@ -68,6 +71,7 @@ class ForkServer:
         # sight, a full collection in a child writes to nothing that is shared.
         gc.collect()
         gc.freeze()
+        self._warm_pages = WarmPages(wanted=self._settings.spares)
         lines: List[Tuple[str, object]] = [("LOADED", 1)]
         warnings: List[str] = []
         if self._adapter:
@@ -101,9 +105,9 @@ class ForkServer:
             else:
                 close_all(received.fds)
                 if "EXITED" in received.message:
-                    self._worker_exited(int(received.message["EXITED"]), int(received.message.get("SLOT", 0)))
+                    self._worker_exited(int(received.message["EXITED"]), _slot(received))
 
-    def _worker_exited(self, pid: int, slot: int) -> None:
+    def _worker_exited(self, pid: int, slot: Optional[int]) -> None:
         self._workers.forget(pid)
         try:
             if self._adapter:
@@ -118,7 +122,7 @@ class ForkServer:
             close_all(fds)
             _say(self._channel, ("FORK_FAILED", worker_id), ("STAGE", "recvmsg"), ("ERRNO", errno.EMFILE))
             return
-        slot = int(received.message.get("SLOT", 0))
+        slot = _slot(received)
         if self._adapter and not self._before_fork(slot):
             close_all(fds)
             self._fork_failed(worker_id, "the hook pre_fork", 0)
@@ -162,7 +166,7 @@ class ForkServer:
         with contextlib.suppress(OSError):
             between.send(b"1", socket.MSG_NOSIGNAL)
 
-    def _before_fork(self, slot: int) -> bool:
+    def _before_fork(self, slot: Optional[int]) -> bool:
         try:
             access_log.reopen_moved()
             self._adapter.before_fork(slot)
@@ -171,7 +175,7 @@ class ForkServer:
             print(text_of(error), file=sys.stderr, flush=True)
             return False
 
-    def _fork_again(self, slot: int, fds: List[int], server: socket.socket) -> NoReturn:
+    def _fork_again(self, slot: Optional[int], fds: List[int], server: socket.socket) -> NoReturn:
         between = os.getpid()
         try:
             word = os.fork()
@@ -184,7 +188,8 @@ class ForkServer:
             os._exit(0)
         server.close()
         try:
-            worker = become_worker(slot, self._settings, between, self._channel, fds[0], fds[1], fds[2:])
+            worker = become_worker(slot, self._settings, between, self._channel, fds[0], fds[1], fds[2:],
+                                   self._warm_pages)
         except OSError as error:
             with contextlib.suppress(OSError):  # with HELLO, so that the master learns whose words these are
                 os.write(fds[0], build([("HELLO", CONTRACT_VERSION),
@@ -225,6 +230,11 @@ def make_adapter(kind: str, told: settings.Settings) -> Any:
     options.import_server("gunicorn", "gunicorn", "the worker class %s" % kind)
     from .gunicorn_adapter import GunicornAdapter
     return GunicornAdapter(told, kind)
+
+
+def _slot(received: Received) -> Optional[int]:
+    """None: a spare."""
+    return int(received.message["SLOT"]) if "SLOT" in received.message else None
 
 
 def _say(channel: Channel, *lines: Tuple[str, object]) -> bool:

@@ -7,7 +7,7 @@ import difflib
 import os
 import sys
 import types
-from typing import Any, List
+from typing import Any, List, Optional
 
 from gunicorn import SERVER_SOFTWARE, __version__, sock
 from gunicorn.workers import SUPPORTED_WORKERS, base
@@ -15,7 +15,7 @@ from gunicorn.workers import SUPPORTED_WORKERS, base
 from . import options
 from .failure import Refused
 from .gunicorn_config import HostedApplication
-from .gunicorn_worker import class_kind, has_threads, hosted_class, prepare
+from .gunicorn_worker import age, class_kind, has_threads, hosted_class, prepare
 from .settings import Settings
 from .worker_process import Worker
 
@@ -45,7 +45,9 @@ class GunicornAdapter:
         if hasattr(self._worker_class, "check_config"):
             self._worker_class.check_config(self._cfg, self._log)
         self._listeners = self._open_listeners()
-        self._internal = self._listeners[-1] if told.internal_fd is not None else None
+        others = self._listeners[len(told.listeners):]  # in the order of Settings.fds()
+        self._internal = others.pop(0) if told.internal_fd is not None else None
+        self._sidecar = others.pop(0) if told.sidecar_fd is not None else None
         self._arbiter.LISTENERS = self._listeners
 
     def take_app(self, app: Any) -> None:
@@ -56,15 +58,15 @@ class GunicornAdapter:
         self._cfg.on_starting(self._arbiter)
         self._cfg.when_ready(self._arbiter)
 
-    def before_fork(self, slot: int) -> None:
+    def before_fork(self, slot: Optional[int]) -> None:
         self._cfg.pre_fork(self._arbiter, self._stand_in(slot, "[booting]"))
 
-    def child_exit(self, pid: int, slot: int) -> None:
+    def child_exit(self, pid: int, slot: Optional[int]) -> None:
         self._cfg.child_exit(self._arbiter, self._stand_in(slot, pid))
 
     def serve(self, worker: Worker) -> None:
-        hosted = hosted_class(self._worker_class, self._cfg, worker, self._internal)(
-            worker.slot + 1, os.getppid(), self._listeners, self._application, worker.beat_seconds(), self._cfg,
+        hosted = hosted_class(self._worker_class, self._cfg, worker, self._internal, self._sidecar)(
+            age(worker.slot), os.getppid(), self._listeners, self._application, worker.beat_seconds(), self._cfg,
             self._log)
         hosted.pid = os.getpid()
         if class_kind(self._worker_class) != "uvicorn":  # whose listeners are those that we were told
@@ -79,9 +81,9 @@ class GunicornAdapter:
             except Exception:
                 self._log.exception("the hook worker_exit failed")
 
-    def _stand_in(self, slot: int, pid: Any) -> Any:
+    def _stand_in(self, slot: Optional[int], pid: Any) -> Any:
         """For hooks that run where no worker object is."""
-        return types.SimpleNamespace(pid=pid, age=slot + 1, ppid=os.getppid(), cfg=self._cfg, log=self._log,
+        return types.SimpleNamespace(pid=pid, age=age(slot), ppid=os.getppid(), cfg=self._cfg, log=self._log,
                                      app=self._application, booted=False, aborted=False, alive=True)
 
     def _open_listeners(self) -> List[Any]:

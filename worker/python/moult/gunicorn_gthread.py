@@ -44,16 +44,18 @@ def ending(counting_class: Any, worker: Any) -> Any:
     return type("EndingWorker", (*mixins, counting_class), {"moult_worker": worker})
 
 
-def moving(ending_class: Any, internal: Optional[Any]) -> Any:
+def moving(ending_class: Any, internal: Optional[Any], sidecar: Optional[Any]) -> Any:
     mixins = (For201, _Moving) if hasattr(ending_class, "reuse_connection") else (_Moving,)
-    return type("MovingWorker", (*mixins, ending_class), {"moult_inside": internal and internal.getsockname()})
+    inside = [one.getsockname() for one in (internal, sidecar) if one is not None]
+    return type("MovingWorker", (*mixins, ending_class), {"moult_inside": inside})
 
 
 class _Moving:
     """Laid over the class. Its connections are gunicorn's TConn; `moult_stays` marks one that the master declined."""
     moult_worker: Any
     moult_lingering: Any = ()  # 20.1 has none
-    moult_inside: Any  # the address of the internal door; None: there is none
+    moult_inside: Any  # the addresses of the internal door and the sidecar's
+    moult_beside_in_threads: Any
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -152,7 +154,7 @@ class _Moving:
         """Who sends a request before the one before is answered is never between two, and cannot move: told when half
         of the drain is over, he is not cut at the deadline."""
         worker = self.moult_worker
-        return (worker.announces_close or not worker.hands_over or conn.server == self.moult_inside
+        return (worker.announces_close or not worker.hands_over or conn.server in self.moult_inside
                 or hasattr(conn, "moult_stays") or time.monotonic() > self._moult_endless_until)
 
     def notify(self) -> None:
@@ -173,9 +175,10 @@ class _Moving:
         if not worker.hands_over:
             for conn in worker.handover.take_back():
                 self.moult_poll(conn)
-        is_done = self.nr_conns <= 0 and not self.moult_lingering
+        not_waited_for = self.moult_beside_in_threads() if not self._moult_in_grace else 0
+        is_done = self.nr_conns <= not_waited_for and not self.moult_lingering
         if is_done or time.monotonic() > worker.retire_deadline() - DEADLINE_MARGIN_SECONDS:
-            polled = sum(1 for _, conn in self._moult_polled() if conn.server != self.moult_inside)
+            polled = sum(1 for _, conn in self._moult_polled() if conn.server not in self.moult_inside)
             worker.idle_closed = worker.handover.end() + polled
             self.cfg.set("graceful_timeout", 0)
             self.alive = False
@@ -193,7 +196,7 @@ class _Moving:
         hands_over = self.moult_worker.hands_over
         with self._lock:
             for polled, conn in list(self._moult_polled()):
-                inside = conn.server == self.moult_inside
+                inside = conn.server in self.moult_inside
                 moves = hands_over and not inside
                 waits = self._moult_in_grace and (conn.parser is None or not inside)
                 if hasattr(conn, "moult_stays") if moves else waits:
@@ -225,7 +228,9 @@ class _GthreadConnections(Connections):
         return fd if fd >= 0 else None
 
     def leave(self, connection: Any) -> None:
-        self._hosted.moult_forget(connection)
+        with self._hosted._lock:
+            self._hosted.nr_conns -= 1
+        connection.sock.close()  # not as one that ends: what is unread is for the next worker
 
     def stay(self, connection: Any) -> None:
         connection.moult_stays = True

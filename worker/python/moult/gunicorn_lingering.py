@@ -12,6 +12,7 @@ from typing import Any, Dict, Tuple
 
 from gunicorn.workers import gthread
 
+from .closing import Closings, undelivered_bytes
 from .gunicorn_worker import DEADLINE_MARGIN_SECONDS
 
 _LINGER_SECONDS = 2.0  # the class's own
@@ -31,7 +32,7 @@ class Lingers:
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.moult_lingering = Lingering()
+        self.moult_lingering = Lingering(self.moult_worker.closings)
 
     def run(self) -> None:
         lingering = self.moult_lingering
@@ -42,6 +43,7 @@ class Lingers:
         while lingering and time.monotonic() < until:
             super().notify()
             lingering.turn(_LAST_TURN_SECONDS)
+        lingering.end_all()
 
     def notify(self) -> None:
         super().notify()
@@ -52,7 +54,8 @@ class Lingers:
 class Lingering:
     """Used by the main thread alone. A selector of its own, for the class closes its poller at the end of run()."""
 
-    def __init__(self) -> None:
+    def __init__(self, closings: Closings) -> None:
+        self._closings = closings
         self._selector = selectors.DefaultSelector()
         self._left: Dict[socket.socket, Tuple[float, int]] = {}  # until when, how many bytes; in the order of the ends
 
@@ -85,7 +88,7 @@ class Lingering:
             return
         self._left[sock] = time.monotonic() + _LINGER_SECONDS, _LINGER_BYTES
         if len(self._left) > _MAX_LINGERING:
-            self._end(next(iter(self._left)))
+            self._part(next(iter(self._left)))
 
     def turn(self, seconds: float = 0.0) -> None:
         """When it is readable, and in each turn of the loop. Waits at most for so long."""
@@ -95,7 +98,11 @@ class Lingering:
             sock, (until, _) = next(iter(self._left.items()))
             if until > time.monotonic():
                 return
-            self._end(sock)
+            self._part(sock)
+
+    def end_all(self) -> None:
+        for sock in list(self._left):
+            self._part(sock)
 
     def _read(self, sock: socket.socket) -> None:
         until, bytes_left = self._left[sock]
@@ -107,6 +114,21 @@ class Lingering:
             received = 0
         if 0 < received < bytes_left:
             self._left[sock] = until, bytes_left - received
+        elif received:
+            self._part(sock)
+        else:
+            self._end(sock)
+
+    def _part(self, sock: socket.socket) -> None:
+        """From a client that keeps its end open. What it has not received yet, a close might cut off: the master has
+        more patience."""
+        try:
+            is_cut = type(sock) is socket.socket and undelivered_bytes(sock.fileno()) > 0
+        except OSError:
+            is_cut = False
+        if is_cut and self._closings.give_socket(sock, sock.close):
+            del self._left[sock]
+            self._selector.unregister(sock)
         else:
             self._end(sock)
 

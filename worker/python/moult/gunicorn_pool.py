@@ -29,11 +29,19 @@ class EndsPool:
         finally:
             self._moult_in_threads.discard(conn)
 
+    def moult_beside_in_threads(self) -> int:
+        """The sidecar's, for whom nobody waits."""
+        return sum(1 for one in list(self._moult_in_threads) if self._moult_is_beside(one))
+
+    def _moult_is_beside(self, conn: Any) -> bool:
+        return conn.server is not None and conn.server == self.moult_worker.sidecar_door.name
+
     def run(self) -> None:
         super().run()
         worker, self.moult_is_over = self.moult_worker, True
         left = list(self._moult_in_threads)
-        if not left:
+        if all(self._moult_is_beside(one) for one in left):
+            worker.ends_around_threads = bool(left)
             return
         worker.threads_were_cut = True
         # Before the threads end, which counts as finished.

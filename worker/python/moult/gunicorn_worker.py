@@ -7,18 +7,25 @@ import signal
 import sys
 import threading
 import time
-from typing import Any, Optional
+from typing import Any, Optional, Set
 
+from gunicorn import util
 from gunicorn.workers import base
 
-from . import process, stack_dump
+from . import gunicorn_closing, process, stack_dump
 from .settings import Settings
+from .sidecar import GRACE_SECONDS
 from .worker_process import Worker
 
 DEADLINE_MARGIN_SECONDS = 0.5  # what a worker needs from the end of its drain to its exit
 _KINDS = {"UvicornWorker": "uvicorn", "ASGIWorker": "asgi", "ThreadWorker": "gthread"}
 _RETIRING_BEAT_SECONDS = 0.05
 _BOOT_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+
+
+def age(slot: Optional[int]) -> int:
+    """As hooks see a worker; 0: a spare."""
+    return 0 if slot is None else slot + 1
 
 
 def class_kind(worker_class: Any) -> str:
@@ -49,7 +56,7 @@ def prepare(worker_class: Any, cfg: Any, app: Any, told: Settings) -> Any:
     return app
 
 
-def hosted_class(worker_class: Any, cfg: Any, worker: Worker, internal: Optional[Any]) -> Any:
+def hosted_class(worker_class: Any, cfg: Any, worker: Worker, internal: Optional[Any], sidecar: Optional[Any]) -> Any:
     """The class to construct in the worker."""
     kind = class_kind(worker_class)
     base.WorkerTmp = lambda cfg: _Heartbeat(worker)  # else a temporary file for each worker
@@ -58,15 +65,16 @@ def hosted_class(worker_class: Any, cfg: Any, worker: Worker, internal: Optional
         return hosting(worker_class, worker)
     if kind == "asgi":
         from .gunicorn_asgi import counting
-        return _hosting(counting(worker_class, worker, internal), worker)
+        return _hosting(counting(worker_class, worker, internal, sidecar), worker, kind)
+    gunicorn_closing.take_over(util, worker)
     from .wsgi_counting import counting as counting_wsgi
-    counted = counting_wsgi(worker_class, worker, internal)
+    counted = counting_wsgi(worker_class, worker, internal, sidecar)
     if kind == "gthread":
         from . import gunicorn_gthread
         counted = gunicorn_gthread.ending(counted, worker)
         if gunicorn_gthread.can_move(worker_class, cfg):
-            return _hosting(gunicorn_gthread.moving(counted, internal), worker, moves=True)
-    return _hosting(counted, worker)
+            return _hosting(gunicorn_gthread.moving(counted, internal, sidecar), worker, kind, moves=True)
+    return _hosting(counted, worker, kind)
 
 
 class _Heartbeat:
@@ -92,9 +100,9 @@ class _Heartbeat:
         pass
 
 
-def _hosting(counting_class: Any, worker: Worker, moves: bool = False) -> Any:
+def _hosting(counting_class: Any, worker: Worker, kind: str, moves: bool = False) -> Any:
     """`moves`: a class whose connections can move hears the master in its own loop, and drains by itself."""
-    class Hosted(counting_class):  # type: ignore[misc]
+    class Hosted(_parking(counting_class, worker)):  # type: ignore[misc]
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
             self.tmp.first_beat = self.moult_ready
@@ -121,7 +129,9 @@ def _hosting(counting_class: Any, worker: Worker, moves: bool = False) -> Any:
             self.moult_started()
             self.init_signals()
             if not moves:
-                threading.Thread(target=_hear_master, args=(worker,), name="moult channel", daemon=True).start()
+                requests = self.moult_requests if kind == "wsgi" else None
+                threading.Thread(target=_hear_master, name="moult channel", daemon=True,
+                                 args=(worker, requests)).start()
 
         def moult_retire(self) -> None:
             """On SIGTERM, which RETIRE becomes: before the class stops accepting."""
@@ -149,6 +159,37 @@ def _hosting(counting_class: Any, worker: Worker, moves: bool = False) -> Any:
     return Hosted
 
 
+def _wait_for_no_sidecar(worker: Worker, requests: "Set[Any]") -> None:
+    """A class without threads cannot leave a request that it is in. The sidecar's has its second."""
+    from .wsgi_counting import Door
+    time.sleep(GRACE_SECONDS)
+    while True:
+        left = list(requests)
+        if left and all(one.door is Door.SIDECAR for one in left):
+            worker.end_around_threads()
+        time.sleep(_RETIRING_BEAT_SECONDS)
+
+
+def _parking(counting_class: Any, worker: Worker) -> Any:
+    """A spare waits when its start-up is done and no listener is in its loop."""
+    class Parking(counting_class):  # type: ignore[misc]
+        def moult_park(self) -> None:
+            worker.park()
+            self.age = age(worker.slot)
+
+        def run(self) -> None:
+            if not hasattr(counting_class, "_get_ssl_context"):
+                self.moult_park()
+            super().run()
+
+        def _get_ssl_context(self) -> Any:
+            """The asgi class's, after the app's start-up, which is in run(). Its loop stands still meanwhile."""
+            self.moult_park()
+            return super()._get_ssl_context()
+
+    return Parking
+
+
 def _poll_briefly(poller: Any, worker: Worker) -> None:
     """gthread beats after each poll, and polls for a second or longer: too seldom for a short --timeout, or when
     connections are to be given away."""
@@ -161,7 +202,10 @@ def _poll_briefly(poller: Any, worker: Worker) -> None:
     poller.select = select_briefly
 
 
-def _hear_master(worker: Worker) -> None:
+def _hear_master(worker: Worker, requests: "Optional[Set[Any]]") -> None:
+    """`requests`: of a class without threads, in flight."""
     while True:
         if worker.hear_master(wait=True):
             os.kill(os.getpid(), signal.SIGTERM)
+            if requests is not None and worker.sidecar_door.name is not None and not worker.announces_close:
+                threading.Thread(target=_wait_for_no_sidecar, args=(worker, requests), daemon=True).start()

@@ -45,7 +45,6 @@ class Handover:
         self._connections = connections
         self._waiting: Deque[Any] = deque()  # connections, not descriptors: a number may soon be another's
         self._unanswered: Dict[int, Any] = {}
-        self._last_id = 0
 
     def give(self, connection: Any) -> None:
         """One between two requests, which is not read from until leave() or stay() is called with it."""
@@ -55,9 +54,9 @@ class Handover:
     def give_on(self) -> None:
         """Gives what waits, as far as it goes. To be called now and then while a worker retires."""
         while self._waiting and len(self._unanswered) < MAX_UNANSWERED and self._worker.hands_over:
-            fd = self._connections.descriptor(self._waiting[0])
+            fd, number = self._connections.descriptor(self._waiting[0]), self._worker.next_number()
             try:
-                if fd is not None and not self._worker.pass_on(fd, ("FDSTORE", self._last_id + 1)):
+                if fd is not None and not self._worker.pass_on(fd, ("FDSTORE", number)):
                     return
             except OSError as error:
                 print("moult worker: a connection cannot be passed to the master: %s" % error, file=sys.stderr)
@@ -65,8 +64,7 @@ class Handover:
                 continue
             connection = self._waiting.popleft()
             if fd is not None:
-                self._last_id += 1
-                self._unanswered[self._last_id] = connection
+                self._unanswered[number] = connection
 
     def take_back(self) -> List[Any]:
         """The connections that wait, which will not be given any more: they are the caller's again."""
@@ -85,13 +83,13 @@ class Handover:
             return
         close_all(received.fds)
         for key, settle in (("HELD", self._connections.leave), ("DECLINED", self._connections.stay)):
-            number = _number(message.get(key))
+            number = number_in(message.get(key))
             if number in self._unanswered:
                 settle(self._unanswered.pop(number))  # type: ignore[arg-type]
                 self.give_on()
 
     def _adopt(self, received: Received) -> None:
-        number = _number(received.message["ADOPT"])
+        number = number_in(received.message["ADOPT"])
         if number is None:
             print("moult worker: bad message: ADOPT has no number", file=sys.stderr)
             close_all(received.fds)
@@ -117,10 +115,10 @@ class Handover:
 def decline(worker: Any, received: Received) -> None:
     """For a worker without hand-over, which the master does not ask to adopt."""
     close_all(received.fds)
-    number = _number(received.message.get("ADOPT"))
+    number = number_in(received.message.get("ADOPT"))
     if number is not None:
         worker.tell(("DECLINED", number))
 
 
-def _number(text: Optional[str]) -> Optional[int]:
+def number_in(text: Optional[str]) -> Optional[int]:
     return int(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -14,6 +14,8 @@ from .contract import (CALLS_FINISHED, CALLS_STARTED, LAST_VISITOR_ACTIVITY_NS, 
 
 class Ledger(NamedTuple):
     begin: Callable[[Hashable], None]
+    # One that is no activity and keeps no app awake, nor counts as started before it is finished: a health check.
+    begin_ignored: Callable[[Hashable], None]
     # It streams, or was upgraded: exempt from --request-timeout, and in flight for as long as it is open.
     is_long: Callable[[Hashable], None]
     finish: Callable[[Hashable], None]
@@ -36,6 +38,7 @@ def of_visitors(words: Any) -> Ledger:
     """Requests that came through a public door. While one is in flight nobody asks for the last activity, so only the
     first that comes and the last that goes are asked for the time."""
     running: Set[Hashable] = set()
+    ignored: Set[Hashable] = set()
     started = finished = 0
     add, remove = running.add, running.remove
 
@@ -47,19 +50,27 @@ def of_visitors(words: Any) -> Ledger:
         started += 1
         words[REQUESTS_STARTED] = started
 
+    def finish_ignored(key: Hashable) -> None:
+        nonlocal started, finished
+        ignored.remove(key)
+        words[REQUESTS_STARTED] = started = started + 1
+        words[REQUESTS_FINISHED] = finished = finished + 1
+
     def finish(key: Hashable) -> None:
         nonlocal finished
         try:
             remove(key)
         except KeyError:
+            if key in ignored:
+                finish_ignored(key)
             return
         if not running:
             words[LAST_VISITOR_ACTIVITY_NS] = monotonic_ns()
         finished += 1
         words[REQUESTS_FINISHED] = finished
 
-    return Ledger(begin, lambda key: None, finish, lambda: _one_more_5xx(words), lambda streams: None,
-                  lambda: list(running))
+    return Ledger(begin, ignored.add, lambda key: None, finish, lambda: _one_more_5xx(words), lambda streams: None,
+                  lambda: [*running, *ignored])
 
 
 def showing_oldest(ledger: Ledger, words: Any) -> Ledger:
@@ -107,8 +118,15 @@ def of_calls(words: Any) -> Ledger:
             running.remove(key)
             words[CALLS_FINISHED] += 1
 
-    return Ledger(begin, lambda key: None, finish, lambda: _one_more_5xx(words), lambda streams: None,
+    return Ledger(begin, begin, lambda key: None, finish, lambda: _one_more_5xx(words), lambda streams: None,
                   lambda: list(running))
+
+
+def of_nobody() -> Ledger:
+    """What came through the sidecar's door is not counted."""
+    def nothing(*arguments: Any) -> None:
+        pass
+    return Ledger(nothing, nothing, nothing, nothing, nothing, nothing, list)
 
 
 def thread_safe(ledger: Ledger, lock: threading.Lock) -> Ledger:

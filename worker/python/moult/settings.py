@@ -21,6 +21,7 @@ class Settings(NamedTuple):
     server_options: Dict[str, str]
     listeners: List[Listener]
     internal_fd: Optional[int]
+    sidecar_fd: Optional[int]
     keep_alive_seconds: float
     graceful_timeout_seconds: float
     timeout_seconds: float
@@ -33,10 +34,13 @@ class Settings(NamedTuple):
     root_path: Optional[str]
     certfile: Optional[str]
     keyfile: Optional[str]
+    idle_ignore: List[str]
+    spares: bool
 
     def fds(self) -> List[int]:
-        listening = [listener.fd for listener in self.listeners]
-        return listening if self.internal_fd is None else listening + [self.internal_fd]
+        """Of the public doors, then the internal one, then the sidecar's."""
+        others = [fd for fd in (self.internal_fd, self.sidecar_fd) if fd is not None]
+        return [listener.fd for listener in self.listeners] + others
 
 
 def read(fd: int) -> Settings:

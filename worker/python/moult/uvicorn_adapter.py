@@ -1,7 +1,7 @@
 """Serves an ASGI app with the user's uvicorn: 0.17 and later."""
 import asyncio
 import logging
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import uvicorn
 
@@ -44,10 +44,10 @@ class UvicornAdapter:
     def loaded(self) -> None:
         pass
 
-    def before_fork(self, slot: int) -> None:
+    def before_fork(self, slot: Optional[int]) -> None:
         pass
 
-    def child_exit(self, pid: int, slot: int) -> None:
+    def child_exit(self, pid: int, slot: Optional[int]) -> None:
         pass
 
     def serve(self, worker: Worker) -> None:

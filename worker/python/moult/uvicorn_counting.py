@@ -6,6 +6,8 @@ plain calls; a coroutine around the app's, and one more call for each message th
 much. So what is rarely wanted is looked for when it is: 5xx in the table of status lines, streams by the server's turn.
 What has no such cycle is counted by asgi_counting.
 """
+import asyncio
+import contextlib
 import functools
 import sys
 from typing import Any, Callable, Dict, List, Optional
@@ -14,7 +16,9 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from . import ledger
 from .contract import OPEN_CONNECTIONS, UPGRADED_CONNECTIONS
+from .ignored_paths import IgnoredPaths, of_scope
 from .scheduled_call import OUR_PREFIX, mark_scope, strip_headers
+from .uvicorn_closing import PoliteTransport, whole_transport
 from .uvicorn_keep_alive import ConnectionLoop, IdleTimer
 from .uvicorn_rest_of_body import RestOfBody
 
@@ -42,15 +46,23 @@ def can_count(protocol: Any) -> bool:
 
 
 class Counting:
-    """Makes the counting classes of one protocol class: `public`, and `internal` for the internal door. settle() looks
-    at once at the answers that are not all with the kernel yet; else that is done now and then."""
+    """Makes the classes of one protocol class: `public`, `internal` for the internal door and `uncounted` for the
+    sidecar's, which is to have `uncounted_app`. settle() looks at once at the answers that are not all with the kernel
+    yet; else that is done now and then."""
 
-    def __init__(self, protocol: Any, words: Any, visitors: ledger.Ledger, calls: ledger.Ledger,
-                 connection_loop: ConnectionLoop, app: Any) -> None:
+    def __init__(self, protocol: Any, worker: Any, visitors: ledger.Ledger, calls: ledger.Ledger,
+                 connection_loop: ConnectionLoop, config: Any, ignored: IgnoredPaths) -> None:
+        words, app = worker.words, config.loaded_app
+        closes_politely = config.ssl is None  # what is in a TLS connection the master cannot end
+
         async def called(scope: Any, receive: Any, send: Any) -> None:
             """The app as the internal door has it, and by which its requests are known."""
             mark_scope(scope)
             await app(scope, receive, send)
+
+        async def uncounted_app(scope: Any, receive: Any, send: Any) -> None:
+            with contextlib.suppress(asyncio.CancelledError):  # it is cut when the worker ends, which is no error
+                await app(scope, receive, send)
 
         def finish_either(cycle: Any) -> None:
             calls.finish(cycle)
@@ -58,12 +70,15 @@ class Counting:
 
         module = cycle_module(protocol)
         _count_5xx(module, visitors.server_error)
+        begin_visit = ignored.beginning(visitors, lambda cycle: of_scope(cycle.scope))
         module.RequestResponseCycle = _counting_cycle(  # type: ignore[union-attr]
-            module.RequestResponseCycle, visitors.begin, calls.begin, called, app)  # type: ignore[union-attr]
+            module.RequestResponseCycle, begin_visit, calls.begin,  # type: ignore[union-attr]
+            called, app, uncounted_app)
         running = _running(visitors, calls)
         settling = _Settling(finish_either, connection_loop.whole.call_later)
         self.settle = settling.look
-        self.public = _counting_protocol(protocol, words, visitors.finish, settling.later, running, connection_loop)
+        self.public = _counting_protocol(protocol, words, visitors.finish, settling.later, running, connection_loop,
+                                         worker if closes_politely else None)
         internal = _counting_protocol(protocol, words, finish_either, settling.later, running, connection_loop)
 
         class InternalProtocol(internal):  # type: ignore[misc]
@@ -73,6 +88,9 @@ class Counting:
                 self.app = called
 
         self.internal = InternalProtocol
+        self.uncounted_app = uncounted_app
+        self.uncounted = _counting_protocol(protocol, {OPEN_CONNECTIONS: 0}, _nothing, _nothing, lambda connection: [],
+                                            connection_loop)
 
 
 def _running(*ledgers: ledger.Ledger) -> Callable[[Any], List[Any]]:
@@ -103,32 +121,40 @@ def _count_5xx(module: Any, server_error: Callable[[], None]) -> None:
 
 
 def _counting_cycle(cycle_class: Any, begin_visit: Callable[[Any], None], begin_call: Callable[[Any], None],
-                    called: Any, whole: Any) -> Any:
+                    called: Any, whole: Any, uncounted: Any) -> Any:
     run_asgi = cycle_class.run_asgi
     # uvicorn's outermost layer does nothing unless a proxy has said something, and costs more than all our counting.
     without_proxy = whole.app if type(whole) is ProxyHeadersMiddleware else whole
 
     class CountingCycle(cycle_class):  # type: ignore[misc]
         def run_asgi(self, app: Any) -> Any:
-            if app is called:
-                begin_call(self)
-            else:
+            if app is whole:
                 headers = self.scope["headers"]
                 last = max(headers) if headers else _NO_HEADER  # one call in C says what need not be looked for
                 if last < _FORWARDED:
-                    if app is whole:
-                        app = without_proxy
+                    app = without_proxy
                 elif last > _OURS:
                     strip_headers(headers)
                 begin_visit(self)
+            elif app is called:
+                begin_call(self)
+            else:  # the sidecar's, or uvicorn's own answer
+                strip_headers(self.scope["headers"])
+                if app is not uncounted:
+                    begin_visit(self)
             return run_asgi(self, app)
 
     return CountingCycle
 
 
+def _nothing(of_whom: Any) -> None:
+    pass
+
+
 def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], None],
                        settle_later: Callable[[List[Any]], None], running: Callable[[Any], List[Any]],
-                       connection_loop: ConnectionLoop) -> Any:
+                       connection_loop: ConnectionLoop, polite: Optional[Any] = None) -> Any:
+    """`polite`: the worker, where the master closes what a close of ours would cut off."""
     response_complete = protocol_class.on_response_complete
     # uvloop writes at the end of the loop's turn: what is queued before that says nothing of the client.
     on_uvloop = type(connection_loop.whole).__module__.startswith("uvloop")
@@ -145,7 +171,7 @@ def _counting_protocol(protocol_class: Any, words: Any, finish: Callable[[Any], 
 
         def connection_made(self, transport: Any) -> None:
             words[OPEN_CONNECTIONS] += 1
-            super().connection_made(transport)
+            super().connection_made(transport if polite is None else PoliteTransport(transport, self, polite))
 
         def connection_lost(self, exc: Optional[Exception]) -> None:
             words[OPEN_CONNECTIONS] -= 1
@@ -205,6 +231,7 @@ class _Settling:
 def _stripped_upgrade(handle: Any) -> Any:
     def handle_upgrade(self: Any, *arguments: Any) -> Any:
         strip_headers(self.headers)
+        self.transport = whole_transport(self.transport)
         return handle(self, *arguments)
     return handle_upgrade
 

@@ -39,6 +39,9 @@ class UvicornConnections(Connections):
         return isinstance(connection, self._protocol) and (
             self._worker.hands_over or self._at.get(connection) is _At.GIVEN)
 
+    def is_given(self, connection: Any) -> bool:
+        return self._at.get(connection) is _At.GIVEN
+
     def is_adopting(self) -> bool:
         return bool(self._adopting)
 

@@ -18,8 +18,10 @@ import uvicorn
 from . import uvicorn_drain
 from .failure import LeaveBoot, Refused
 from .grace import Grace
+from .uvicorn_closing import whole_transport
 from .uvicorn_doors import make_doors
 from .uvicorn_handover import UvicornConnections
+from .uvicorn_sidecar import Sidecar
 from .worker_process import Worker
 
 _QUICK_SECONDS = 2.0  # for the app's own shutdown after INT or QUIT
@@ -36,6 +38,7 @@ class Server(uvicorn.Server):
         self._worker = worker
         self._doors: Any = None
         self._moving: Any = None
+        self._sidecar: Optional[Sidecar] = None  # None: there is no such door
         self._reopen_logs = reopen_logs
         self._wake: Optional[asyncio.Future] = None
         self._grace = Grace()  # for the first request on a connection that was accepted; begins when it retires
@@ -63,37 +66,66 @@ class Server(uvicorn.Server):
         self._doors = make_doors(self.config, self._worker, loop)
         public = self._doors.public
         self._moving = UvicornConnections(self._worker, self.server_state.connections,
-                                          public if self._doors.moves else (), self._factory(public))
+                                          public if self._doors.moves else (),
+                                          self._factory(public, self.config, self.server_state))
         self._worker.handover = self._moving.handover if self._doors.moves else None
-        await self._listen()
         loop.add_reader(self._worker.channel.fileno(), self._channel_readable)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
             loop.add_signal_handler(number, self.handle_exit, number, None)
         loop.add_signal_handler(signal.SIGUSR1, self._reopen_logs)
+        if self._worker.slot is None:
+            await self._park()
+            if self.should_exit:  # nobody wants it any more
+                await self._shut_app_down(_QUICK_SECONDS if self.force_exit else None)
+                return
+        await self._listen()
         self._worker.say_ready()
 
-    async def _listen(self) -> None:
-        settings = self._worker.settings
-        for listener in settings.listeners:
-            self.servers.append(await self._serve_on(listener.fd, self._doors.public, self.config.ssl))
-        if settings.internal_fd is not None:
-            self.servers.append(await self._serve_on(settings.internal_fd, self._doors.internal, None))
+    async def _park(self) -> None:
+        """Until it is given a slot. The app's own tasks run on; nothing of ours does."""
+        loop, worker = asyncio.get_running_loop(), self._worker
+        worker.say_parked()
+        warm = worker.warm_pages_fd()
+        if warm is not None:
+            loop.add_reader(warm, self._populate, warm)
+        self._wake = loop.create_future()
+        if not self.should_exit:
+            await self._wake
+        if warm is not None:
+            loop.remove_reader(warm)
 
-    def _factory(self, protocol: Any) -> Callable[[], Any]:
-        arguments = {"config": self.config, "server_state": self.server_state}
+    def _populate(self, warm: int) -> None:
+        asyncio.get_running_loop().remove_reader(warm)
+        self._worker.populate()
+
+    async def _listen(self) -> None:
+        settings, config, state = self._worker.settings, self.config, self.server_state
+        public = self._factory(self._doors.public, config, state)
+        for listener in settings.listeners:
+            self.servers.append(await self._serve_on(listener.fd, public, config.ssl))
+        if settings.internal_fd is not None:
+            internal = self._factory(self._doors.internal, config, state)
+            self.servers.append(await self._serve_on(settings.internal_fd, internal, None))
+        if settings.sidecar_fd is not None:
+            self._sidecar = beside = Sidecar(self._doors, state)
+            sidecar = self._factory(beside.protocol, beside.config, beside.state)
+            self.servers.append(await self._serve_on(settings.sidecar_fd, sidecar, None))
+
+    def _factory(self, protocol: Any, config: Any, state: Any) -> Callable[[], Any]:
+        arguments = {"config": config, "server_state": state}
         if "app_state" in inspect.signature(protocol.__init__).parameters:
             arguments["app_state"] = self.lifespan.state
         return lambda: protocol(**arguments)
 
-    async def _serve_on(self, fd: int, protocol: Any, tls: Any) -> Any:
+    async def _serve_on(self, fd: int, factory: Callable[[], Any], tls: Any) -> Any:
         loop, sock = asyncio.get_running_loop(), socket.socket(fileno=fd)
         sock.setblocking(False)
         options = {"sock": sock, "ssl": tls, "backlog": self.config.backlog}
         if sock.family != socket.AF_UNIX:
-            return await loop.create_server(self._factory(protocol), **options)
+            return await loop.create_server(factory, **options)
         if sys.version_info >= (3, 13):
             options["cleanup_socket"] = False  # else the first worker to retire unlinks the path
-        return await loop.create_unix_server(self._factory(protocol), **options)
+        return await loop.create_unix_server(factory, **options)
 
     def _channel_readable(self) -> None:
         announced = self._worker.announces_close
@@ -102,6 +134,8 @@ class Server(uvicorn.Server):
             self._announce_close()
         if told_to_retire:
             self.handle_exit(signal.SIGTERM, None)
+        elif self._worker.has_parked and not self._worker.is_ready and self._worker.slot is not None:
+            self._wake_up()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         self.should_exit = True
@@ -120,6 +154,8 @@ class Server(uvicorn.Server):
         while not await self.on_tick(0):
             self._worker.beat()
             self._doors.look(self.server_state.connections)
+            if self._sidecar is not None:
+                self._sidecar.look()
             self._wake = loop.create_future()
             timer = loop.call_later(min(beat, _BUSY_TURN_SECONDS) if self.server_state.tasks else beat, self._wake_up)
             if not self.should_exit:
@@ -129,6 +165,8 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> Any:
         over = await super().on_tick(counter)  # makes the default headers anew, for the date in them
         self._announce_close_to_all_who_come()
+        if self._sidecar is not None:
+            self._sidecar.take_headers(self.server_state)
         return over
 
     async def shutdown(self, sockets: Any = None) -> None:
@@ -137,21 +175,31 @@ class Server(uvicorn.Server):
         self._announce_close()
         await self._stop_accepting()
         self._worker.say_stopping()
+        if self._sidecar is not None:
+            self._sidecar.retire()
         if not self.force_exit:
             await self._drain(drain_by)
         self._worker.idle_closed = self._moving.end()
         for connection in list(self.server_state.connections):
-            connection.transport.close()
+            # One that was given and not answered for may live on with the master: nothing but our descriptor ends.
+            is_given = self._moving.is_given(connection)
+            (whole_transport(connection.transport) if is_given else connection.transport).close()
         self._doors.look(())
         if self.server_state.tasks and not self.force_exit:
             self._worker.requests_cut = len(self.server_state.tasks)
+        is_stuck = self._sidecar is not None and await self._sidecar.end(self.force_exit)
         time_left = max(0.1, self._worker.retire_deadline() - time.monotonic())
         limit = min(_QUICK_SECONDS, time_left) if self.force_exit else time_left
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self.lifespan.shutdown(), limit)
+        await self._shut_app_down(limit)
+        if is_stuck and not self._worker.requests_cut:
+            self._worker.end_around_threads()  # asyncio would wait for it
         if self._worker.requests_cut or self.force_exit:
             # asyncio.run() waits for the threads of the loop's pool without a limit: now it has one without threads.
             asyncio.get_running_loop().set_default_executor(concurrent.futures.ThreadPoolExecutor())
+
+    async def _shut_app_down(self, seconds: Optional[float]) -> None:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.lifespan.shutdown(), seconds)
 
     async def _stop_accepting(self) -> None:
         """What was accepted is a connection a turn or two later. asyncio makes none for a closed server, so it has the

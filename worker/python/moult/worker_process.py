@@ -1,7 +1,9 @@
 """One worker, from the fork to its exit: what both adapters share."""
 import atexit
 import errno
+import itertools
 import os
+import select
 import signal
 import sys
 import threading
@@ -10,12 +12,14 @@ import traceback
 from types import FrameType
 from typing import Any, Callable, Dict, NoReturn, Optional
 
-from . import forked_children, handover, process, stack_dump
+from . import closing, forked_children, handover, next_due, process, stack_dump
 from .channel import Channel
 from .contract import (CONTRACT_VERSION, HEARTBEAT_NS, REQUESTS_FINISHED, REQUESTS_STARTED, ContractError, escape,
                        open_scoreboard)
 from .failure import LeaveBoot, text_of
 from .settings import Settings
+from .sidecar import SidecarDoor
+from .warm_pages import WarmPages
 
 _REQUESTS_CUT = 75  # worker/fork_protocol.h: something was left unanswered at the deadline
 _ATEXIT_SECONDS = 0.25  # before the deadline, kept for atexit functions when threads are still busy
@@ -31,20 +35,27 @@ _WAITS_FOR_SERVER = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWI
 class Worker:
     """The worker's own view of itself; exists in the final child only."""
 
-    def __init__(self, slot: int, channel: Channel, scoreboard_fd: int, settings: Settings) -> None:
-        self.slot = slot
+    def __init__(self, slot: Optional[int], channel: Channel, scoreboard_fd: int, settings: Settings,
+                 warm_pages: Optional[WarmPages] = None) -> None:
+        self.slot = slot  # None: a spare, which waits for one when its start-up is done
         self.settings = settings
         self.channel = channel
         self.words: Any = open_scoreboard(scoreboard_fd)
+        self._warm_pages = warm_pages
         self.is_ready = False
+        self.has_parked = False
         self.is_leaving = False  # a signal ended the boot
         self.requests_cut = 0  # an adapter sets it, where the scoreboard does not tell
         self.threads_were_cut = False  # an adapter sets it: some were busy at the deadline
+        self.ends_around_threads = False  # likewise: the sidecar's alone are busy, and nobody waits for those
         self.leaves_quickly = False  # INT or QUIT: no waiting for threads at the exit
         self.idle_closed = 0  # connections that were idle at the deadline; an adapter sets it
         self.retire_by: Optional[float] = None  # time.monotonic(); None: not told to retire
         # Set before READY by an adapter whose connections can move; None: they are closed when it retires.
         self.handover: Optional[handover.Handover] = None
+        self.sidecar_door = SidecarDoor(settings.sidecar_fd)
+        self.closings = closing.Closings(self)
+        self.next_number = itertools.count(1).__next__  # of what is passed to the master; threads may ask
         self._is_adoption_over = False  # the master said that no other worker will have our connections
         self._said_stopping = False
         self.announces_close = False  # the service stops soon, and each answer is to say so; never taken back
@@ -62,6 +73,42 @@ class Worker:
         self.is_ready = True
         self.tell(("READY", 1), ("DRAIN", "handover" if self.hands_over else "close"))
 
+    def say_parked(self) -> None:
+        self.has_parked = True
+        if self._warm_pages is not None and self._warm_pages.populate():
+            self._warm_pages = None
+        self.tell(("PARKED", 1))
+
+    def park(self) -> None:
+        """Of a spare: says that it has started, and comes back when it is given a slot. For servers without a loop of
+        their own; those wait for the channel and for warm_pages_fd(), and call populate()."""
+        if self.slot is not None:
+            return
+        self.say_parked()
+        poller = select.poll()
+        poller.register(self.channel.fileno(), select.POLLIN)
+        warm = self.warm_pages_fd()
+        if warm is not None:
+            poller.register(warm, select.POLLIN)
+        while self.slot is None:
+            if warm is not None and warm in dict(poller.poll()):
+                poller.unregister(warm)
+                warm = None
+                self.populate()
+                continue
+            if self.hear_master(wait=warm is None):
+                self.is_leaving = True
+                raise LeaveBoot(0)
+
+    def warm_pages_fd(self) -> Optional[int]:
+        """None: nothing will come."""
+        return self._warm_pages.fileno() if self._warm_pages is not None else None
+
+    def populate(self) -> None:
+        if self._warm_pages is not None:
+            self._warm_pages.populate()
+            self._warm_pages = None
+
     def say_stopping(self) -> None:
         if not self._said_stopping:
             self._said_stopping = True
@@ -69,6 +116,8 @@ class Worker:
 
     def beat(self) -> None:
         self.words[HEARTBEAT_NS] = time.monotonic_ns()
+        if self._warm_pages is not None:
+            self._warm_pages.look(self.words[REQUESTS_FINISHED])
 
     def beat_seconds(self) -> float:
         """How often to beat: several times in --timeout, and never more than once a second."""
@@ -101,11 +150,14 @@ class Worker:
             if received is None:
                 os._exit(0)
             wait = False
+            if "GO" in received.message and self.slot is None:
+                self.slot = int(received.message["SLOT"])
             if "ANNOUNCE_CLOSE" in received.message:
                 self.announces_close = True
             if "RETIRE" in received.message:
                 told_to_retire = True
                 self._take_retire(received.message)
+            self.closings.hear(received.message)
             if self.handover is not None:
                 self.handover.hear(received)
             else:
@@ -115,11 +167,14 @@ class Worker:
     def _take_retire(self, message: Dict[str, str]) -> None:
         if message.get("PARKING") == "0":  # may be said later too, when the service stops while this worker retires
             self._is_adoption_over = True
+        is_first = not self.is_retiring
         text = message.get("DEADLINE_USEC", "")
         if text.isdigit():
             self.retire_by = int(text) / 1e6
         else:
             self.retire_deadline()
+        if is_first:
+            next_due.worker_retires(self)
 
     def tell(self, *lines: Any) -> None:
         try:
@@ -149,7 +204,7 @@ class Worker:
             serve(self)
             code = self._code_of_retirement()
         except LeaveBoot:
-            code, quick = 0, True
+            code, quick = 0, not self.has_parked  # of a spare the start-up is done, and its atexit functions are due
         except SystemExit as error:
             if not self.is_ready and not self.is_leaving:
                 self.boot_failed(error)
@@ -160,8 +215,17 @@ class Worker:
                 self.boot_failed(error)
             traceback.print_exc()
             code = 1
-        wait_until = self.retire_deadline() - _ATEXIT_SECONDS if self.threads_were_cut else None
-        leave(code, quick or self.leaves_quickly, wait_until)
+        leave(code, quick or self.leaves_quickly, self._threads_have_until())
+
+    def end_around_threads(self) -> NoReturn:
+        """Ends from inside: a request of the sidecar's that cannot be ended is all that is left."""
+        self.ends_around_threads = True
+        leave(self._code_of_retirement(), self.leaves_quickly, self._threads_have_until())
+
+    def _threads_have_until(self) -> Optional[float]:
+        if self.threads_were_cut:
+            return self.retire_deadline() - _ATEXIT_SECONDS
+        return time.monotonic() if self.ends_around_threads else None
 
     def _code_of_retirement(self) -> int:
         cut = max(self.requests_cut, self.words[REQUESTS_STARTED] - self.words[REQUESTS_FINISHED])
@@ -187,6 +251,7 @@ class Worker:
     def leave_boot(self, signal_number: int, frame: Optional[FrameType]) -> None:
         # Also breaks off a start-up hook that sleeps. One that swallows the exception is caught by `is_leaving`.
         self.is_leaving = True
+        self.leaves_quickly = signal_number != signal.SIGTERM
         if not self.is_ready:
             raise LeaveBoot(0)
 
@@ -227,8 +292,8 @@ def flush_output() -> None:
             pass
 
 
-def become_worker(slot: int, settings: Settings, former_parent: int, master_channel: Channel, channel_fd: int,
-                  scoreboard_fd: int, output_fds: "list[int]") -> Worker:
+def become_worker(slot: Optional[int], settings: Settings, former_parent: int, master_channel: Channel, channel_fd: int,
+                  scoreboard_fd: int, output_fds: "list[int]", warm_pages: Optional[WarmPages] = None) -> Worker:
     """The first steps of a fresh child, in the one right order. Raises OSError; errno says what the system refused."""
     if not process.wait_for_parent(settings.master_pid, former_parent):
         raise ProcessLookupError(3, "the master is gone, or not our parent")
@@ -236,7 +301,7 @@ def become_worker(slot: int, settings: Settings, former_parent: int, master_chan
     if os.getppid() != settings.master_pid:  # it went before the line above: nobody would ever send the signal
         raise ProcessLookupError(3, "the master is gone")
     os.setpgid(0, 0)
-    worker = Worker(slot, Channel(channel_fd), scoreboard_fd, settings)
+    worker = Worker(slot, Channel(channel_fd), scoreboard_fd, settings, warm_pages)
     worker.say_hello()
     master_channel.close()  # else its end would never be seen as closed
     for number, fd in zip((1, 2), output_fds):

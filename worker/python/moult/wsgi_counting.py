@@ -1,6 +1,7 @@
 """Counts the requests of gunicorn's WSGI workers (sync, gthread and what is built like them)."""
 import concurrent.futures.thread  # noqa: F401  (and this: what each worker would import for itself)
 import encodings.idna  # noqa: F401
+import enum
 import threading
 from ssl import SSLError
 from typing import Any, Dict, Optional, Set
@@ -9,6 +10,7 @@ from gunicorn.http.errors import ParseException
 
 from . import ledger
 from .contract import OPEN_CONNECTIONS
+from .ignored_paths import IgnoredPaths
 from .scheduled_call import mark_environ
 from .worker_process import Worker
 
@@ -16,12 +18,19 @@ _OUR_PREFIX = "HTTP_X_MOULT_"
 _here = threading.local()  # .request: what the thread is answering
 
 
-class Request:
-    __slots__ = ("ledger", "is_call", "worker", "response")
+class Door(enum.Enum):
+    PUBLIC = "visitors"
+    INTERNAL = "scheduled calls"
+    SIDECAR = "the sidecar"
 
-    def __init__(self, counted: ledger.Ledger, is_call: bool, worker: Worker) -> None:
+
+class Request:
+    __slots__ = ("ledger", "door", "asked", "worker", "response")
+
+    def __init__(self, counted: ledger.Ledger, door: Door, asked: Any, worker: Worker) -> None:
         self.ledger = counted
-        self.is_call = is_call
+        self.door = door
+        self.asked = asked  # gunicorn's own; None: nobody wants to know
         self.worker = worker
         self.response: Optional[Any] = None  # gunicorn's, as soon as the app is called
 
@@ -35,7 +44,7 @@ class WatchedApp:
 
     def __call__(self, environ: Dict[str, Any], start_response: Any) -> Any:
         request = getattr(_here, "request", None)
-        if request is not None and request.is_call:
+        if request is not None and request.door is Door.INTERNAL:
             mark_environ(environ)
         else:
             for name in [name for name in environ if name.startswith(_OUR_PREFIX)]:
@@ -77,9 +86,12 @@ def _end_with_the_worker(response: Any, request: Request) -> None:
     """An answer says `Connection: close` if its connection is to end here. Decided by the thread that writes its head,
     as it does: a moment later the client has been told otherwise, and may be asking again."""
     default_headers, worker = response.default_headers, request.worker
+    # Where connections cannot be told apart when the worker retires, the sidecar's carry one request each.
+    never_kept = request.door is Door.SIDECAR and worker.handover is None
+    moves = request.door is Door.PUBLIC
 
     def headers_by_now() -> Any:
-        if worker.announces_close or (worker.is_retiring and (request.is_call or not worker.hands_over)):
+        if never_kept or worker.announces_close or (worker.is_retiring and not (moves and worker.hands_over)):
             response.force_close()
         return default_headers()
 
@@ -87,7 +99,7 @@ def _end_with_the_worker(response: Any, request: Request) -> None:
 
 
 class _WithoutTls:
-    """gunicorn's configuration for the internal door, where nobody speaks TLS."""
+    """gunicorn's configuration for the doors where nobody speaks TLS."""
     is_ssl = False
 
     def __init__(self, cfg: Any) -> None:
@@ -97,21 +109,27 @@ class _WithoutTls:
         return getattr(self._cfg, name)
 
 
-def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
+def counting(worker_class: Any, worker: Worker, internal: Optional[Any], sidecar: Optional[Any]) -> Any:
     """The class with its requests counted. handle_request() runs in threads: gthread has several."""
-    internal_name = internal.getsockname() if internal is not None else None
+    others = [one for one in (internal, sidecar) if one is not None]
+    doors = {one.getsockname(): Door.INTERNAL if one is internal else Door.SIDECAR for one in others}
     words, lock = worker.words, threading.Lock()
     visitors, calls = [ledger.thread_safe(one, lock) for one in ledger.of_worker(worker)]
+    ledgers = {Door.PUBLIC: visitors, Door.INTERNAL: calls, Door.SIDECAR: ledger.of_nobody()}
     requests: Set[Request] = set()
+    of_sidecar: Set[Any] = set()  # gthread's connections; those that were closed, too
+    ignored = IgnoredPaths(worker.settings.idle_ignore)
+    begin_visit = ignored.beginning(visitors, lambda one: (one.asked.method, one.asked.path.encode("latin-1")))
 
     class CountingWorker(worker_class):  # type: ignore[misc]
         moult_requests = requests
 
         def handle_request(self, *arguments: Any) -> Any:
-            is_call = internal_name is not None and _door(arguments) == internal_name
-            request = _here.request = Request(calls if is_call else visitors, is_call, worker)
+            door = doors.get(_door(arguments), Door.PUBLIC) if doors else Door.PUBLIC
+            asked = next(one for one in arguments if hasattr(one, "method")) if ignored else None
+            request = _here.request = Request(ledgers[door], door, asked, worker)
             requests.add(request)
-            request.ledger.begin(request)
+            (begin_visit if door is Door.PUBLIC else request.ledger.begin)(request)
             try:
                 return super().handle_request(*arguments)
             finally:
@@ -122,18 +140,16 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
                 request.ledger.finish(request)
 
         def enqueue_req(self, conn: Any) -> None:  # gthread's
-            if internal is not None and conn.server == internal_name:
+            if conn.server in doors:
                 conn.cfg = _WithoutTls(self.cfg)
+                if doors[conn.server] is Door.SIDECAR:
+                    of_sidecar.add(conn)
             super().enqueue_req(conn)
 
         def handle(self, *arguments: Any) -> Any:
-            if arguments[0] is not internal:
-                return super().handle(*arguments)
-            public, self.cfg = self.cfg, _WithoutTls(self.cfg)  # sync's: one request at a time
-            try:
-                return super().handle(*arguments)
-            finally:
-                self.cfg = public
+            if any(arguments[0] is one for one in others):
+                return _without_tls(self, super().handle, arguments)
+            return super().handle(*arguments)
 
         def moult_started(self) -> None:
             pass
@@ -144,13 +160,30 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any]) -> Any:
             super().handle_error(req, client, addr, exc)
 
         def notify(self) -> None:
-            words[OPEN_CONNECTIONS] = getattr(self, "nr_conns", len(requests))
+            words[OPEN_CONNECTIONS] = _open_connections(self, requests, of_sidecar)
             super().notify()
 
         def moult_announce_close(self) -> None:
             """Each answer finds by itself that it is announced."""
 
     return CountingWorker
+
+
+def _open_connections(hosted: Any, requests: Set[Request], of_sidecar: Set[Any]) -> int:
+    """But the sidecar's: gthread counts connections, the others have one a request."""
+    if not hasattr(hosted, "nr_conns"):
+        return sum(1 for one in list(requests) if one.door is not Door.SIDECAR)
+    of_sidecar.difference_update([one for one in of_sidecar if one.sock.fileno() < 0])
+    return max(0, hosted.nr_conns - len(of_sidecar))
+
+
+def _without_tls(hosted: Any, handle: Any, arguments: Any) -> Any:
+    """sync's: one request at a time."""
+    public, hosted.cfg = hosted.cfg, _WithoutTls(hosted.cfg)
+    try:
+        return handle(*arguments)
+    finally:
+        hosted.cfg = public
 
 
 def _door(arguments: Any) -> Any:

@@ -1,0 +1,46 @@
+// The supervisor's part in sleep and wake. Whoever decides when is master/sleep.
+#include <utility>
+
+#include "master/pool/pool_parts.h"
+#include "master/pool/supervisor.h"
+namespace moult {
+void Supervisor::sleep() {
+  wake_.reset();
+  if (pool_.state().goal.mode == Mode::serve) generations_.post(NotNeeded{});
+  pool_.post(SetMode{Mode::sleep});
+}
+
+void Supervisor::wake() {
+  const Mode mode = pool_.state().goal.mode;
+  if (mode == Mode::sleep) wake_ = Wake{};
+  if (mode == Mode::sleep || mode == Mode::serve) generations_.post(Needed{});  // in a stop nothing is loaded any more
+  pool_.post(SetMode{Mode::serve});
+}
+
+void Supervisor::set_spares(unsigned spares) {
+  if (spares != pool_.state().goal.spares) pool_.post(SetSpares{spares});
+}
+
+void Supervisor::drop_warmth() {
+  if (pool_.state().goal.mode != Mode::sleep) return;
+  set_spares(0);
+  generations_.post(DropAll{});
+}
+
+// --- a wake that leads to nothing
+
+// With no code to fork from. It is loaded anew after a back-off, or when somebody wishes.
+void Supervisor::load_failed_in_wake() {
+  if (generations_.state().loaded.empty()) give_up_wake();
+}
+
+// The code may be as good as it ever was, and its database away.
+void Supervisor::boot_failed_in_wake() {
+  if (wake_ && ++wake_->failed_boots >= policy_.pool.boot_attempts) give_up_wake();
+}
+
+void Supervisor::give_up_wake() {
+  if (!std::exchange(wake_, std::nullopt)) return;
+  if (on_wake_failed_) on_wake_failed_(cause());
+}
+}  // namespace moult

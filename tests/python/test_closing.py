@@ -1,0 +1,118 @@
+"""A client that still sends when its answer ends the connection has all of it: the master closes what a close of the
+worker's would cut off. Each server, with the whole of its answer in the kernel, and where that fits no more.
+"""
+import socket
+import threading
+
+import pytest
+from http_client import Connection
+from master import until
+
+FITS = 400 * 1024  # in the queues of the kernel, beside what the client takes before it reads
+MORE = 16 * 1024 * 1024
+
+
+class Client:
+    """Reads nothing until it is told to, and sends all the time if it is to."""
+
+    def __init__(self, where):
+        self.socket = socket.socket(socket.AF_UNIX if isinstance(where, str) else socket.AF_INET)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 * 1024)
+        self.socket.settimeout(20)
+        self.socket.connect(where if isinstance(where, str) else ("127.0.0.1", where))
+        self.sent = 0
+        self._over = False
+        self._sender = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._over = True
+        if self._sender:
+            self._sender.join()
+        self.socket.close()
+
+    def ask(self, path, *headers, body=b""):
+        self.socket.sendall("\r\n".join(["POST %s HTTP/1.1" % path, "Host: x", *headers, "", ""]).encode() + body)
+
+    def send_on(self):
+        def send():
+            while not self._over:
+                try:
+                    self.sent += self.socket.send(b"x" * 4096, socket.MSG_DONTWAIT)
+                except BlockingIOError:
+                    threading.Event().wait(0.001)
+                except OSError:
+                    return
+        self._sender = threading.Thread(target=send)
+        self._sender.start()
+
+    def sends(self):
+        return self._sender.is_alive()
+
+    def answer(self):
+        """How many bytes of body came, and whether the end was one."""
+        heard = bytearray()
+        try:
+            while True:
+                some = self.socket.recv(1 << 16)
+                if not some:
+                    return len(heard) - heard.index(b"\r\n\r\n") - 4, True
+                heard += some
+        except ConnectionResetError:
+            return len(heard) - heard.find(b"\r\n\r\n") - 4, False
+
+
+@pytest.fixture
+def early(server, parking, worker):
+    """A client that was answered before all of its body had come, with an answer that ends the connection."""
+    def ask(client, size):
+        client.ask("/big?%d" % size, "Connection: close", "Content-Length: 30000000", body=b"x" * 300000)
+    return ask
+
+
+def test_a_client_that_sends_on_has_all_of_an_answer_that_came_early(server, parking, worker, early):
+    with Client(server.port) as client:
+        early(client, FITS)
+        client.send_on()
+        until(lambda: parking.counts["closing"], "FDCLOSE")
+        worker.shows(OPEN_CONNECTIONS=0)
+        before = client.sent
+        until(lambda: client.sent > before, "what it sends is taken")
+        assert client.answer() == (FITS, True)
+
+
+def test_without_the_master_the_same_client_loses_the_end_of_it(server, parking, worker, early):
+    parking.closes = False
+    with Client(server.port) as client:
+        early(client, FITS)
+        client.send_on()
+        until(lambda: parking.counts["close_declined"], "FDCLOSE")
+        until(lambda: not client.sends(), "its reset")
+        received, _ = client.answer()
+        assert received < FITS
+
+
+def test_an_answer_that_the_kernel_does_not_take_at_once_is_written_first(server, parking, worker, early):
+    with Client(server.port) as client:
+        early(client, MORE)
+        client.send_on()
+        assert client.answer() == (MORE, True)
+    worker.shows(OPEN_CONNECTIONS=0, REQUESTS_FINISHED=worker.read("REQUESTS_STARTED"))
+
+
+def test_who_asks_for_the_end_and_has_said_all_is_closed_here(server, parking, worker):
+    for _ in range(20):
+        with Connection(server.port) as client:
+            assert client.get("/big?1000", headers=[("Connection", "close")]).status == 200
+            with pytest.raises(EOFError):
+                client.more()
+    assert parking.counts["closing"] == parking.counts["close_declined"] == 0
+
+
+def test_who_hangs_up_meanwhile_leaves_nothing_behind(server, parking, worker, early):
+    for _ in range(20):
+        with Client(server.port) as client:
+            early(client, FITS)
+    worker.shows(OPEN_CONNECTIONS=0)

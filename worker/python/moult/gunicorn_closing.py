@@ -1,0 +1,30 @@
+"""gunicorn closes its connections in a function of its own, in every class: there the master closes what a close of
+ours would cut off (see closing). Later versions linger by themselves, for two seconds and 64 KiB at most, in which a
+worker of one thread serves nobody else.
+"""
+import functools
+import socket
+from typing import Any
+
+from .closing import would_cut
+
+
+def take_over(util: Any, worker: Any) -> None:
+    """In the worker; `util` is gunicorn's."""
+    def given(sock: Any, close: Any) -> bool:
+        if type(sock) is not socket.socket or sock.fileno() < 0:  # what is in a TLS connection the master cannot end
+            return False
+        return would_cut(sock.fileno()) and worker.closings.give_socket(sock, lambda: close(sock))
+
+    for name in ("close", "close_graceful"):
+        close = getattr(util, name, None)
+        if close is not None:
+            setattr(util, name, _polite(close, given))
+
+
+def _polite(close: Any, given: Any) -> Any:
+    @functools.wraps(close)
+    def close_politely(sock: Any, *arguments: Any, **named: Any) -> None:
+        if not given(sock, close):
+            close(sock, *arguments, **named)
+    return close_politely
