@@ -122,7 +122,7 @@ def test_a_call_whose_worker_is_killed_is_told_as_cut_off_and_not_made_again(sta
 
 
 def test_a_call_that_is_not_answered_in_time_is_given_up(start, scratch):
-    run = Calls(start, scratch, [entry(path="/slow", timeout=1, **NEVER)], env={"SLOW": "60"})
+    run = Calls(start, scratch, [entry(path="/slow", timeout=1, **NEVER)], env={"SLOW": "10"})
     run.moult.wait_serving(1)
     assert run.moult.client("schedule", "run", "poll").returncode == 1
     event = run.wait_ended(1)[0]
