@@ -196,6 +196,14 @@ std::optional<BlockedBy> blocked_by(const Idle& idle, const Activity& activity, 
   return std::nullopt;
 }
 
+std::optional<BlockedBy> kept_awake_by(const Idle& idle, const IdlePolicy& policy, MonotonicTime now) {
+  if (idle.state != IdleState::active) return std::nullopt;
+  if (policy.idle <= Duration::zero()) return BlockedBy::switched_off;
+  const bool looks_soon = idle.look_at <= later(now, policy.look_every);
+  if (!idle.blocked_by || (may_end_at_any_moment(*idle.blocked_by) && !looks_soon)) return BlockedBy::window;
+  return idle.blocked_by;
+}
+
 Activity look(const std::function<MonotonicTime()>& next_call_due, const std::function<Activity()>& sweep) {
   const MonotonicTime due = next_call_due();
   Activity activity = sweep();

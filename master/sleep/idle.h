@@ -123,6 +123,9 @@ MonotonicTime next_deadline(const Idle&, MonotonicTime now);
 bool guard_permits_sleep(MonotonicTime next_call_due, Duration idle, MonotonicTime now);
 // Why an active app may not sleep now; none: it may.
 std::optional<BlockedBy> blocked_by(const Idle&, const Activity&, const IdlePolicy&, MonotonicTime now);
+// What an active app is said to be kept awake by, between two looks: what may have ended since the last one is not said
+// any more when the next is later than look_every, for until then it is the window in any case.
+std::optional<BlockedBy> kept_awake_by(const Idle&, const IdlePolicy&, MonotonicTime now);
 
 // One look, in the only safe order: a call that falls due between the two is still seen as due. (The other way round it
 // could be delivered after the sweep and be rescheduled before the guard is asked, and its worker would be retired.)

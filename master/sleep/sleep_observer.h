@@ -45,7 +45,7 @@ std::string_view name_of(SleepReason);  // idle operator failed_wake
 struct IdleDescription {
   IdleState state = IdleState::active;
   Duration since{};                     // in this state
-  std::optional<BlockedBy> blocked_by;  // active: as of the last look
+  std::optional<BlockedBy> blocked_by;  // active: kept_awake_by()
   std::optional<Waker> woken_by;        // waking, active: none if it never slept
   bool warm = false;                    // asleep: --warmth is kept; false: the next caller waits for a load from disk
   Duration warm_for{};                  // asleep and warm: so long yet

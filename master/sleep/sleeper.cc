@@ -259,8 +259,8 @@ void Sleeper::settle_wishes() {
 
 IdleDescription Sleeper::describe() const {
   const Idle& idle = machine_.state();
-  IdleDescription d{.state = idle.state, .since = now() - idle.since, .blocked_by = idle.blocked_by};
-  if (policy_.idle <= Duration::zero() && idle.state == IdleState::active) d.blocked_by = BlockedBy::switched_off;
+  IdleDescription d{.state = idle.state, .since = now() - idle.since};
+  d.blocked_by = kept_awake_by(idle, policy_, now());
   d.woken_by = idle.woken_by;
   d.warm = asleep() && idle.warm_until != never;
   if (d.warm) d.warm_for = left(idle.warm_until, now());

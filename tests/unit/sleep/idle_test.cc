@@ -30,6 +30,25 @@ TEST(Idle, TheAppSleepsWhenItsWindowIsOverAndNotAMillisecondBefore) {
   EXPECT_EQ(app.idle.state, IdleState::asleep);
 }
 
+TEST(Idle, WhatMayHaveEndedSinceTheLastLookIsSaidOnlyWhileTheNextOneIsNear) {
+  IdleSteps app;
+  const auto said = [&] { return kept_awake_by(app.idle, app.policy, app.now); };
+  EXPECT_EQ(said(), BlockedBy::window) << "there was no look yet";
+  const MonotonicTime visit = app.now + 1min;
+  app.now = visit;
+  app.post(Swept{{.requests = 1, .last_visitor_at = visit}});
+  EXPECT_EQ(said(), BlockedBy::window) << "nobody looks before its end, though the request ends at once";
+  app.now = visit + idle_window - app.policy.look_every - 1ms;
+  EXPECT_EQ(said(), BlockedBy::window);
+  app.now += 1ms;
+  EXPECT_EQ(said(), BlockedBy::request);
+  app.now = visit + idle_window;
+  app.post(Swept{{.requests = 1, .last_visitor_at = visit}});
+  EXPECT_EQ(said(), BlockedBy::request) << "it is looked at every second now";
+  app.post(Swept{{.last_visitor_at = visit}});
+  EXPECT_EQ(said(), std::nullopt) << "it falls asleep";
+}
+
 TEST(Idle, AnAppThatNobodyEverVisitedGetsOneWindowFromItsStart) {
   IdleSteps app;
   const MonotonicTime start = app.now;

@@ -39,8 +39,7 @@ TEST_F(SleeperTest, SaysWhatKeepsItAwake) {
   policy.idle = 5ms;
   activity.upgraded = 1;
   start_serving();
-  ASSERT_TRUE(run_until([&] { return sleeper->describe().blocked_by.has_value(); }));
-  EXPECT_EQ(sleeper->describe().blocked_by, BlockedBy::upgraded);
+  ASSERT_TRUE(run_until([&] { return sleeper->describe().blocked_by == BlockedBy::upgraded; }));
   EXPECT_EQ(state(), IdleState::active);
 }
 
