@@ -129,7 +129,8 @@ def test_a_websocket_is_in_flight_while_it_is_open(server, worker):
 
 
 def test_only_the_internal_door_marks_a_call(server, worker):
-    sent = [("X-Moult-Schedule-Name", "nightly"), ("X-MOULT-Schedule-At", "2026-01-01T00:00:00Z"), ("X-Other", "1")]
+    sent = [("X-Moult-Schedule-Name", "nightly"), ("X-MOULT-Schedule-At", "2026-01-01T00:00:00Z"), ("X-Other", "1"),
+            ("X_Moult_Schedule_At", "2026-01-01T00:00:00Z")]
     with Connection(server.port) as client:
         seen = json.loads(client.get("/scope", headers=sent).text())
         assert seen["call"] is None and [name for name, _ in seen["headers"]] == ["host", "x-other"]

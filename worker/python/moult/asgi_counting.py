@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional
 
 from .ignored_paths import IgnoredPaths, of_scope
 from .ledger import Ledger
-from .scheduled_call import MARK, OUR_PREFIX, strip_headers
+from .scheduled_call import MARK, is_ours, strip_headers
 
 
 class CountingApp:
@@ -24,7 +24,7 @@ class CountingApp:
         if kind not in ("http", "websocket") or ledger is None:
             await self._app(scope, receive, send)
             return
-        if ledger is self._visitors and any(name.startswith(OUR_PREFIX) for name, _ in scope["headers"]):
+        if ledger is self._visitors and any(is_ours(name) for name, _ in scope["headers"]):
             strip_headers(scope["headers"])
         key = object()
         started = False

@@ -15,9 +15,14 @@ def mark_environ(environ: Dict[str, Any]) -> None:
     environ[MARK] = {"name": name, "at": at}
 
 
+def is_ours(name: bytes) -> bool:
+    """Also as X_Moult_: where headers become variables, that is the same name."""
+    return name.replace(b"_", b"-").startswith(OUR_PREFIX)
+
+
 def strip_headers(headers: List[Tuple[bytes, bytes]]) -> None:
     """In place: servers keep the list that they put into the scope."""
-    headers[:] = [pair for pair in headers if not pair[0].startswith(OUR_PREFIX)]
+    headers[:] = [pair for pair in headers if not is_ours(pair[0])]
 
 
 def _call(name: Optional[bytes], at: Optional[bytes]) -> Dict[str, Optional[str]]:
