@@ -183,8 +183,11 @@ constexpr std::pair<std::string_view, Words> all_words[]{
      }},
     {"linger_aborted",
      [](const json& e) {
-       return text(field(e, "connections")) + " clients that took nothing of their answer for " +
-              lasted(field(e, "stalled_seconds")) + " were cut off, before the " + text(field(e, "during"));
+       const bool one = field(e, "connections") == 1;
+       return text(field(e, "connections")) +
+              (one ? " client that took nothing of its" : " clients that took nothing of their") + " answer for " +
+              lasted(field(e, "stalled_seconds")) + (one ? " was" : " were") + " cut off, before the " +
+              text(field(e, "during"));
      }},
     {"fail_closed",
      [](const json& e) {

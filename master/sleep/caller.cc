@@ -220,7 +220,7 @@ std::vector<std::string> Caller::warnings() const {
   if (options_.policy.calls.empty()) return lines;
   if (const auto opened = open_curl(); !opened) lines.push_back(opened.error().message);
   for (const HoldsAwake& each : holds_awake_)
-    if (each.always) lines.push_back("schedule: '" + each.name + "' holds the app awake: " + each.words);
+    if (each.always) lines.push_back("schedule: does '" + each.name + "' hold the app awake? " + each.words);
   return lines;
 }
 }  // namespace moult

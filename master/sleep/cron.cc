@@ -159,8 +159,8 @@ Result<Cron> parse_cron(std::string_view text) {
   Names words = split(text, " \t");
   std::erase(words, "");
   if (words.size() != fields().size())
-    return Error{"has " + std::to_string(words.size()) +
-                 " fields, not five: minute, hour, day of the month, month, day of the week"};
+    return Error{"has " + std::to_string(words.size()) + (words.size() == 1 ? " field" : " fields") +
+                 ", not five: minute, hour, day of the month, month, day of the week"};
   std::array<std::bitset<64>, 5> values;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto read = values_of(fields()[i], words[i]);

@@ -27,6 +27,16 @@ bool ends(Mode mode) {
   return true;
 }
 
+const char* why_awake(std::optional<Waker> woken_by) {
+  switch (woken_by.value_or(Waker::operator_wish)) {
+    case Waker::caller: return "somebody calls: the app wakes again";
+    case Waker::call: return "a scheduled call is due: the app wakes again";
+    case Waker::app_due: return "the app's own schedule is due: it wakes again";
+    case Waker::operator_wish: break;
+  }
+  return "it was woken again";
+}
+
 std::string or_else(const std::string& text, const std::string& otherwise) { return text.empty() ? otherwise : text; }
 
 Duration left(MonotonicTime until, MonotonicTime now) {
@@ -250,7 +260,7 @@ void Sleeper::settle_wishes() {
     if (ended_) outcome = Error{"moult is stopping"};
     else if (state != each.wanted)
       outcome = Error{or_else(
-          failure_, each.wanted == IdleState::asleep ? "somebody calls: the app wakes again" : "the app sleeps again")};
+          failure_, each.wanted == IdleState::asleep ? why_awake(machine_.state().woken_by) : "the app sleeps again")};
     over.emplace_back(std::move(each.told), outcome);
     return true;
   });

@@ -148,7 +148,8 @@ TEST_F(CallerTest, WhatHoldsTheAppAwakeIsSaid) {
   idle.wake_timeout = 30s;
   start({often("poll")}, idle);
   ASSERT_EQ(caller->warnings().size(), 1u);
-  EXPECT_THAT(caller->warnings()[0], HasSubstr("schedule: 'poll' holds the app awake: yes: it is always due within"));
+  EXPECT_THAT(caller->warnings()[0],
+              HasSubstr("schedule: does 'poll' hold the app awake? yes: it is always due within"));
   EXPECT_EQ(caller->describe().calls.at(0).holds_awake, true);
 }
 
