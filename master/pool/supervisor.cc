@@ -357,8 +357,9 @@ WorkerDescription Supervisor::describe(const Worker& worker) const {
   if (attached.ready_at) d.uptime = now() - *attached.ready_at;
   if (const ScoreboardMemory* board = attached.link->scoreboard()) {
     const auto started = board->read(ScoreboardField::requests_started) + board->read(ScoreboardField::calls_started);
-    d.requests = board->read(ScoreboardField::requests_finished) + board->read(ScoreboardField::calls_finished);
-    d.in_flight = started > d.requests ? started - d.requests : 0;
+    d.requests = board->read(ScoreboardField::requests_finished);
+    const auto finished = d.requests + board->read(ScoreboardField::calls_finished);
+    d.in_flight = started > finished ? started - finished : 0;
     d.open_connections = board->read(ScoreboardField::open_connections);
     d.upgraded_connections = board->read(ScoreboardField::upgraded_connections);
     d.responses_5xx = board->read(ScoreboardField::responses_5xx);

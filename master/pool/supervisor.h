@@ -33,8 +33,8 @@ struct WorkerDescription {
   Generation generation;
   Duration in_state;               // how long it has been in that state
   std::optional<Duration> uptime;  // since READY
-  std::uint64_t requests, in_flight, open_connections, upgraded_connections,
-      responses_5xx;   // zero without a scoreboard
+  // Zero without a scoreboard. `requests` that it finished, by visitors alone; in flight may be calls, too.
+  std::uint64_t requests, in_flight, open_connections, upgraded_connections, responses_5xx;
   std::string status;  // its last STATUS=
 };
 

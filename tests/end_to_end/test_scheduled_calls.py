@@ -75,7 +75,8 @@ def test_a_call_is_in_flight_and_no_visit(start, scratch):
     run.moult.wait_for(lambda: run.moult.workers()[0]["in_flight"] == 1, "the call is in flight")
     assert run.schedule()["poll"]["state"] == "running"
     assert by_hand.wait() == 0
-    assert run.moult.workers()[0]["in_flight"] == 0
+    worker = run.moult.workers()[0]
+    assert (worker["in_flight"], worker["requests"]) == (0, 1), "the call is none of its requests"
 
 
 def test_a_slow_call_overlaps_no_other_and_what_it_missed_is_made_up_for_once(start, scratch):
