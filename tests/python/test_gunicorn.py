@@ -7,6 +7,7 @@ import time
 
 import gunicorn.workers
 import pytest
+from handover_fixtures import alone as worker  # noqa: F401
 from http_client import Connection
 from master import APPS, Master, say, until
 from moult import contract
@@ -34,13 +35,6 @@ def server(request):
         master.loaded()
         master.worker_class = request.param
         yield master
-
-
-@pytest.fixture
-def worker(server):
-    one = server.worker()
-    yield one
-    one.kill()
 
 
 def get(where, path, **more):

@@ -3,6 +3,7 @@ import time
 from pathlib import Path
 
 import pytest
+from handover_fixtures import alone as worker  # noqa: F401
 from http_client import Connection
 from master import Master, say, until
 from parking import Parking
@@ -49,13 +50,6 @@ def server(tls, certificate):
     with Master("plain_wsgi:app", worker_class="gthread", threads=4, **(certificate if tls else {})) as master:
         master.loaded()
         yield master
-
-
-@pytest.fixture
-def worker(server):
-    one = server.worker()
-    yield one
-    one.kill()
 
 
 def close_all(clients):

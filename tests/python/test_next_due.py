@@ -1,5 +1,6 @@
 """NEXT_DUE: what an app says of its own schedule, told when its worker retires."""
 import pytest
+from handover_fixtures import alone as worker  # noqa: F401
 from http_client import Connection
 from master import Master
 
@@ -12,13 +13,6 @@ def server(request):
     with Master("due_app:" + name, worker_class=kind) as master:
         master.loaded()
         yield master
-
-
-@pytest.fixture
-def worker(server):
-    one = server.worker()
-    yield one
-    one.kill()
 
 
 def says(server, expression):

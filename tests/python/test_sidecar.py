@@ -4,6 +4,7 @@ import subprocess
 import time
 
 import pytest
+from handover_fixtures import alone as worker  # noqa: F401
 from http_client import Connection
 from master import PYTHON, Master
 
@@ -38,13 +39,6 @@ def server(request):
         yield master
         for bad in ("bad message", "was destroyed", "never retrieved", "Traceback"):
             assert bad not in master.log(), master.log()
-
-
-@pytest.fixture
-def worker(server):
-    one = server.worker()
-    yield one
-    one.kill()
 
 
 def counts(worker):

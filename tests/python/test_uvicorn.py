@@ -5,6 +5,7 @@ import signal
 import time
 
 import pytest
+from handover_fixtures import alone as worker  # noqa: F401
 from http_client import Connection
 from master import APPS, Master, receive, until
 from moult import contract
@@ -20,13 +21,6 @@ def server(request):
     with Master("asgi_app:app", unix=True, server_options={"loop": loop, "http": http}) as master:
         master.loaded()
         yield master
-
-
-@pytest.fixture
-def worker(server):
-    one = server.worker()
-    yield one
-    one.kill()
 
 
 def test_serves_on_every_listener(server, worker):
