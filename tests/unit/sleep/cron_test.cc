@@ -87,7 +87,7 @@ TEST(Cron, ErrorsNameTheFieldAndWhatIsRight) {
   EXPECT_EQ(error_of("*/61 * * * *"), "a step of the minute is not a number from 1 to 60");
   EXPECT_EQ(error_of("5/15 * * * *"), "a step of the minute does not follow * or a range");
   EXPECT_EQ(error_of("* * * *"), "has 4 fields, not five: minute, hour, day of the month, month, day of the week");
-  EXPECT_EQ(error_of("@daily"), "has 1 fields, not five: minute, hour, day of the month, month, day of the week");
+  EXPECT_EQ(error_of("@daily"), "has 1 field, not five: minute, hour, day of the month, month, day of the week");
   EXPECT_EQ(error_of("0 0 0 0 0 0"), "has 6 fields, not five: minute, hour, day of the month, month, day of the week");
   EXPECT_EQ(error_of("0 0 30 2 *"), "is never due: no such month has such a day");
   EXPECT_EQ(error_of("0 0 31 4,6,9,11 *"), "is never due: no such month has such a day");

@@ -137,7 +137,7 @@ TEST_F(SleeperTest, AWakeEndsWhateverTheStopWaitsFor) {
   sleeper->wake([](const Result<void>&) {});
   EXPECT_TRUE(underway.expired()) << "the hook";
   EXPECT_EQ(state(), IdleState::active) << "the worker serves still";
-  EXPECT_EQ(outcome->error().message, "somebody calls: the app wakes again");
+  EXPECT_EQ(outcome->error().message, "it was woken again");
   sleeper->sleep([](const Result<void>&) {});
   end_of_what_is_underway({});
   nobody();
