@@ -40,7 +40,7 @@ void stop(Goal& goal, const PoolPolicy& policy, MonotonicTime now) {
 void set_mode(Pool& pool, Mode mode) {
   Goal& goal = pool.goal;
   if (goal.mode != Mode::serve && goal.mode != Mode::sleep) return;
-  if (goal.mode == Mode::sleep && mode == Mode::serve) std::ranges::fill(pool.slots, Backoff{});
+  if (goal.mode == Mode::sleep && mode == Mode::serve) std::ranges::fill(pool.slots, Slot{});
   goal.mode = mode;
   goal.slept = goal.slept || mode == Mode::sleep;
 }
@@ -84,6 +84,16 @@ void on_refused(Pool& pool, Generation refused, Actions& actions) {
   if (may_be_rejected(pool)) reject_candidate(goal, actions);
 }
 
+// To the end of a reload what failed last in an empty slot decides what is tried next there. After the proven code that
+// is other code: at once.
+void count_against_slot(Pool& pool, const Worker& w, const PoolPolicy& policy, MonotonicTime now) {
+  Slot& slot = pool.slots.at(*w.slot);
+  slot.failed = w.generation;
+  const bool other_code_next = w.generation == pool.goal.proven && on_trial(pool);
+  if (other_code_next) slot.retry_at = now;
+  else static_cast<Backoff&>(slot) = failed(slot, policy.backoff, now, pool.random);
+}
+
 bool anybody_lives(const Pool& pool) {
   return std::ranges::any_of(
       pool.workers, [](const Worker& w) { return w.state == WorkerState::booting || w.state == WorkerState::serving; });
@@ -93,8 +103,9 @@ void on_boot_failed(Pool& pool, const Worker& w, Blame blame, const PoolPolicy& 
                     Actions& actions) {
   const bool old_one_serves = w.slot && in_slot(pool, *w.slot, WorkerState::serving);
   Backoff& boots = backoff_of(pool, w);
-  boots = old_one_serves ? failed_unhurried(boots, policy.backoff, now, pool.random)
-                         : failed(boots, policy.backoff, now, pool.random);
+  if (old_one_serves) boots = failed_unhurried(boots, policy.backoff, now, pool.random);
+  else if (w.slot && blame == Blame::code) count_against_slot(pool, w, policy, now);
+  else boots = failed(boots, policy.backoff, now, pool.random);
   Turn* turn = w.slot ? turn_of(pool, *w.slot) : nullptr;
   if (turn && turn->stage == TurnStage::replacing) turn->stage = TurnStage::recovering;
   // With fewer workers the code may serve well. Where not even one can live, there is no room for it at all.
@@ -137,6 +148,7 @@ void on_ready(Pool& pool, WorkerId id, const PoolPolicy& policy, MonotonicTime n
   Worker* w = find(pool, id);
   if (!w || w->state != WorkerState::booting || !w->slot) return;
   apply(*w, Ready{}, policy, now, actions);
+  pool.slots.at(*w->slot).failed = {};
   if (w->generation != pool.goal.candidate || pool.goal.candidate == pool.goal.proven) return;
   pool.goal.proven = pool.goal.candidate;
   actions.push_back(GenerationProven{pool.goal.proven});

@@ -71,9 +71,12 @@ struct RefusedUntil {
   MonotonicTime retry_at{};
   Refusal why{};
 };
+struct Slot : Backoff {
+  Generation failed;  // the code whose boot failed here last; zero once somebody served
+};
 struct Pool {
   Goal goal;
-  std::vector<Backoff> slots;
+  std::vector<Slot> slots;
   Backoff spare_boots;
   std::vector<Worker> workers;
   std::vector<Turn> turns;

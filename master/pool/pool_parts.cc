@@ -45,7 +45,18 @@ Generation refill_generation(const Pool& pool) {
   return try_new ? goal.candidate : goal.proven;
 }
 
-// As for a slot. But while the app sleeps nobody waits for it: newer code is tried again and again until it is
+bool on_trial(const Pool& pool) {
+  return pool.goal.candidate != pool.goal.proven && launchable(pool, pool.goal.candidate);
+}
+
+// Where the proven code could not boot either, the two take turns: the slot is empty anyway, so the trial costs nobody
+// anything, and a reload ends, or mends what no other one can, however many slots are empty.
+Generation slot_generation(const Pool& pool, unsigned slot) {
+  const bool proven_failed = pool.goal.proven && pool.slots.at(slot).failed == pool.goal.proven;
+  return proven_failed && on_trial(pool) ? pool.goal.candidate : refill_generation(pool);
+}
+
+// As for any slot. But while the app sleeps nobody waits for it: newer code is tried again and again until it is
 // rejected, so that a wake finds it started, or its fault was seen before.
 Generation spare_generation(const Pool& pool) {
   const bool asleep = pool.goal.mode == Mode::sleep && launchable(pool, pool.goal.candidate);

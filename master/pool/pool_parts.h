@@ -5,13 +5,15 @@ namespace moult {
 unsigned target(const Pool&);  // slots 0 .. target-1 are wanted
 bool wanted(const Pool&, const Worker&);
 bool forkable(const Pool&, Generation);
-bool launchable(const Pool&, Generation);         // forkable, or one of its spares waits
-bool spare_waits(const Pool&, Generation);        // started, and without a slot
-bool may_be_rejected(const Pool&);                // the candidate; with nothing to go back to moult ends by it
-Generation refill_generation(const Pool&);        // what an empty slot gets
-Generation spare_generation(const Pool&);         // what a spare is made of
-bool another_serves(const Pool&, unsigned slot);  // another wanted slot
-bool others_follow(const Pool&);                  // who retires now is not the last one that serves
+bool launchable(const Pool&, Generation);                // forkable, or one of its spares waits
+bool spare_waits(const Pool&, Generation);               // started, and without a slot
+bool may_be_rejected(const Pool&);                       // the candidate; with nothing to go back to moult ends by it
+bool on_trial(const Pool&);                              // a candidate that never served, and can be launched
+Generation refill_generation(const Pool&);               // proven code, while it can be had
+Generation slot_generation(const Pool&, unsigned slot);  // what an empty slot gets
+Generation spare_generation(const Pool&);                // what a spare is made of
+bool another_serves(const Pool&, unsigned slot);         // another wanted slot
+bool others_follow(const Pool&);                         // who retires now is not the last one that serves
 void begin_drain(Goal&, const PoolPolicy&, MonotonicTime now);
 bool announces_close(const Pool&);  // a graceful stop has begun: answers end their connections
 Rank recycle_rank(const Worker&);   // none: it is not to go

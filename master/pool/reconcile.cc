@@ -65,7 +65,7 @@ void fill(Pool& pool, const PoolPolicy& policy, MonotonicTime now, Actions& acti
     const Turn* turn = turn_of(pool, slot);
     if (pool.slots[slot].retry_at > now || waits_in_place(pool, turn)) continue;
     const bool replaces = turn && turn->stage == TurnStage::replacing && launchable(pool, pool.goal.candidate);
-    const Generation generation = replaces ? pool.goal.candidate : refill_generation(pool);
+    const Generation generation = replaces ? pool.goal.candidate : slot_generation(pool, slot);
     if (launchable(pool, generation)) launch(pool, slot, generation, policy, now, actions);
   }
 }

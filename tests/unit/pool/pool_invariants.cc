@@ -78,11 +78,15 @@ void PoolInvariants::no_lost_wake(const Step& s) const {
 
 void PoolInvariants::generations(const Step& s) {
   if (const auto* gone = std::get_if<WorkerGone>(&s.event))
-    if (const Worker* w = find(s.before, gone->id);
-        w && w->slot && w->state == WorkerState::booting && w->generation != s.before.goal.proven)
-      candidate_died_[*w->slot] = w->generation.value;
+    if (const Worker* w = find(s.before, gone->id); w && w->slot && w->state == WorkerState::booting)
+      boot_failed_[*w->slot] = w->generation.value;
+  for (const Worker& w : s.before.workers)  // too late
+    if (const Worker* after = find(s.after, w.id);
+        w.slot && w.state == WorkerState::booting && s.now >= w.deadline && after && leaving(*after))
+      boot_failed_[*w.slot] = w.generation.value;
   if (const auto* ready = std::get_if<WorkerReady>(&s.event))
-    if (const Worker* w = find(s.before, ready->id); w && w->slot) candidate_died_.erase(*w->slot);
+    if (const Worker* w = find(s.after, ready->id); w && w->slot && w->state == WorkerState::serving)
+      boot_failed_.erase(*w->slot);
   if (any<GenerationRejected>(s.actions) && lost.contains(s.before.goal.proven.value))
     fail("rejected with nothing to go back to");
   const Goal& goal = s.after.goal;
@@ -97,12 +101,15 @@ void PoolInvariants::generations(const Step& s) {
       if (spawn->generation != goal.candidate) fail("replaced by old code");
       continue;
     }
-    if (spawn->generation != goal.proven && proven_available && serving(s.after)) fail("refill with unproven code");
+    const auto failed = boot_failed_.find(*spawn->slot);
+    const bool proven_failed = failed != boot_failed_.end() && failed->second == goal.proven.value;
+    if (spawn->generation != goal.proven && proven_available && serving(s.after) && !proven_failed)
+      fail("refill with unproven code");
     if (spawn->generation == goal.proven && goal.candidate != goal.proven && !serving(s.after) &&
         !goal.candidate_failures)
       fail("a wake with old code");
-    const auto died = candidate_died_.find(*spawn->slot);
-    const bool died_here = died != candidate_died_.end() && died->second == spawn->generation.value;
+    const auto died = boot_failed_.find(*spawn->slot);
+    const bool died_here = died != boot_failed_.end() && died->second == spawn->generation.value;
     if (died_here && proven_available && spawn->generation != goal.proven) fail("an empty slot retries unproven code");
   }
 }

@@ -55,7 +55,7 @@ class PoolInvariants {
   std::map<std::uint64_t, MonotonicTime> leases_;         // question or lease -> answered or asked at
   std::map<std::uint64_t, MonotonicTime> turn_since_;     // outgoing worker -> its turn was granted
   std::map<unsigned, MonotonicTime> replacement_failed_;  // slot -> beside an old one that serves
-  std::map<unsigned, std::uint64_t> candidate_died_;      // slot -> the unproven generation that died in it
+  std::map<unsigned, std::uint64_t> boot_failed_;         // slot -> the generation whose boot failed in it last
   RefusedUntil refused_;
 };
 }  // namespace moult
