@@ -86,7 +86,8 @@ class Supervisor {
   void sleep();
   void wake();
   void set_spares(unsigned spares);  // how many started workers are kept beside those in slots, asleep as well
-  // Asleep: ends the spares (set_spares(0)) and the fork servers. Else no effect.
+  // Asleep: ends the spares (set_spares(0)) and the fork servers, after a reload that is in hand has ended: who asked
+  // for it hears whether the new code comes up. Else no effect.
   void drop_warmth();
   // A wake that is not likely to succeed: nobody serves, and there is no code that loads, or --boot-attempts boots have
   // failed. Told at most once a wake, from the loop, and may be answered with sleep() from inside; until then it is
@@ -148,6 +149,7 @@ class Supervisor {
   void settled();
   void gone(WorkerId, Exit);
   void settle_reload();
+  void reload_ended();
   bool up_while_asleep(Generation) const;
   void load_failed_in_wake();
   void boot_failed_in_wake();
@@ -175,6 +177,7 @@ class Supervisor {
   ConnectionEvents connections_;
   std::map<AskId, Asked> asked_;
   std::optional<PendingReload> reload_;
+  bool drops_warmth_after_reload_ = false;
   std::optional<Wake> wake_;
   std::function<void(const std::string&)> on_wake_failed_;
   std::optional<Trouble> trouble_;

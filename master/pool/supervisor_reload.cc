@@ -33,6 +33,7 @@ void Supervisor::settle_reload() {
   const PendingReload ended = std::move(*std::exchange(reload_, std::nullopt));
   if (pool.goal.mode == Mode::sleep) tell([&](WorkerObserver& o) { o.reloaded_asleep(ended.generation); });
   for (const auto& finished : ended.finished) finished({true, "", ended.generation});
+  reload_ended();
 }
 
 // Nobody serves it yet, and it is loaded; where spares are kept, one of it has started.
@@ -51,5 +52,10 @@ void Supervisor::end_reload(const std::string& error) {
   if (!reload_) return;
   const PendingReload ended = std::move(*std::exchange(reload_, std::nullopt));
   for (const auto& finished : ended.finished) finished({false, error, ended.generation});
+  reload_ended();
+}
+
+void Supervisor::reload_ended() {
+  if (drops_warmth_after_reload_) drop_warmth();
 }
 }  // namespace moult

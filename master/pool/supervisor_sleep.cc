@@ -12,6 +12,7 @@ void Supervisor::sleep() {
 
 void Supervisor::wake() {
   const Mode mode = pool_.state().goal.mode;
+  drops_warmth_after_reload_ = false;
   if (mode == Mode::sleep) wake_ = Wake{};
   if (mode == Mode::sleep || mode == Mode::serve) generations_.post(Needed{});  // in a stop nothing is loaded any more
   pool_.post(SetMode{Mode::serve});
@@ -22,7 +23,12 @@ void Supervisor::set_spares(unsigned spares) {
 }
 
 void Supervisor::drop_warmth() {
+  drops_warmth_after_reload_ = false;
   if (pool_.state().goal.mode != Mode::sleep) return;
+  if (reload_) {
+    drops_warmth_after_reload_ = true;
+    return;
+  }
   set_spares(0);
   generations_.post(DropAll{});
 }

@@ -239,6 +239,53 @@ TEST_F(SupervisorSleepTest, AReloadWhileColdThatDoesNotLoadFailsAndRests) {
   EXPECT_FALSE(exit_code);
 }
 
+TEST_F(SupervisorSleepTest, AReloadWhoseWarmthIsLetGoMeanwhileIsLoadedFirstAndThenLetGo) {
+  serve(1);
+  fall_asleep();
+  supervisor->drop_warmth();
+  launcher.said.clear();
+  std::optional<ReloadOutcome> outcome;
+  supervisor->reload([&](const ReloadOutcome& o) { outcome = o; });
+  supervisor->drop_warmth();
+  EXPECT_FALSE(outcome) << "it still loads";
+  EXPECT_THAT(launcher.said, ElementsAre("load 2"));
+  launcher.loads.loaded({2});
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->succeeded);
+  EXPECT_THAT(launcher.said, ElementsAre("load 2", "drop 2"));
+  supervisor->wake();
+  EXPECT_EQ(launcher.said.back(), "load 3");
+}
+
+TEST_F(SupervisorSleepTest, AReloadWhoseWarmthIsLetGoMeanwhileFailsWithItsOwnCauseAndThenAllIsLetGo) {
+  serve(1);
+  fall_asleep();
+  std::optional<ReloadOutcome> outcome;
+  supervisor->reload([&](const ReloadOutcome& o) { outcome = o; });
+  supervisor->drop_warmth();
+  EXPECT_FALSE(outcome);
+  launcher.loads.load_failed({2}, {"no module named app"});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->error, "no module named app");
+  EXPECT_THAT(launcher.said, ElementsAre("load 2", "drop 1"));
+}
+
+TEST_F(SupervisorSleepTest, AReloadWhoseSparesAreLetGoMeanwhileEndsWithTheSpareThatStarts) {
+  serve_with_spares(1);
+  fall_asleep();
+  std::optional<ReloadOutcome> outcome;
+  supervisor->reload([&](const ReloadOutcome& o) { outcome = o; });
+  launcher.loads.loaded({2});
+  supervisor->drop_warmth();
+  EXPECT_FALSE(outcome);
+  launcher.links.at({3}).parked({3});
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->succeeded);
+  exits(2, 0);
+  exits(3, 0);
+  EXPECT_THAT(supervisor->describe().workers, IsEmpty());
+}
+
 TEST_F(SupervisorSleepTest, AWakeDuringAStopLoadsNothing) {
   serve(1);
   supervisor->sleep();
