@@ -10,8 +10,10 @@
 //   loading -> cold      it failed, nothing else can be forked from, and the app sleeps
 //   waiting -> cold      the app falls asleep
 //   any     -> cold      DropAll: all is dropped, and nothing is loaded until somebody wishes. Only once something
-//   served cold    -> loading   Needed (a wake), or Reload any     -> ceased    it failed, or fork servers kept dying,
-//   and nothing ever served any     -> ceased    Cease: all is dropped, nothing is loaded any more
+//                        served
+//   cold    -> loading   Needed (a wake), or Reload
+//   any     -> ceased    it failed, or fork servers kept dying, and nothing ever served
+//   any     -> ceased    Cease: all is dropped, nothing is loaded any more
 //
 // Lost is the death of a loaded fork server. It is loaded anew as a new generation, because what is on disk may have
 // changed: at once the first time, then after a back-off that is forgotten when a fork server has lived for

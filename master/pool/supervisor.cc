@@ -145,7 +145,7 @@ void Supervisor::perform(const GenerationsAction& action) {
                  [&](const AnnounceLoaded& a) { pool_.post(GenerationLoaded{a.generation}); },
                  [&](const AnnounceLost& a) { pool_.post(GenerationLost{a.generation}); },
                  [&](const ReloadFailed& a) {
-                   if (reload_ && reload_->generation == a.generation) reload_->failed = cause();
+                   if (reload_ && reload_->generation <= a.generation) reload_->failed = cause_of(a.generation);
                    settle_reload();
                  },
                  [&](const NothingLoads&) { finish(exit_not_loaded); },
@@ -173,7 +173,7 @@ void Supervisor::load_failed(Generation generation, const std::string& why) {
 }
 
 void Supervisor::reject(Generation generation) {
-  tell([&](WorkerObserver& o) { o.generation_rejected(generation, cause()); });
+  tell([&](WorkerObserver& o) { o.generation_rejected(generation, cause_of(generation)); });
   generations_.post(Rejected{generation});
 }
 
@@ -330,7 +330,10 @@ void Supervisor::settled() {
   tell([&](WorkerObserver& o) { o.pool_settled(pool_.state()); });
 }
 
-std::string Supervisor::cause() const { return trouble_ ? trouble_->cause : "the new code did not come up"; }
+// Older code may have its own trouble meanwhile, or had it long ago.
+std::string Supervisor::cause_of(Generation generation) const {
+  return trouble_ && trouble_->generation >= generation ? trouble_->cause : "the new code did not come up";
+}
 
 // --- looking
 

@@ -156,7 +156,7 @@ class Supervisor {
   void give_up_wake();
   bool accepts_visitors(Generation) const;
   void end_reload(const std::string& error);
-  std::string cause() const;
+  std::string cause_of(Generation) const;
   WorkerDescription describe(const Worker&) const;
   MonotonicTime now() const { return monotonic_now(loop_); }
   template <class Say>

@@ -47,6 +47,6 @@ void Supervisor::boot_failed_in_wake() {
 
 void Supervisor::give_up_wake() {
   if (!std::exchange(wake_, std::nullopt)) return;
-  if (on_wake_failed_) on_wake_failed_(cause());
+  if (on_wake_failed_) on_wake_failed_(cause_of({}));
 }
 }  // namespace moult

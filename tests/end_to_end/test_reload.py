@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from events import Events
 from harness import holds_for
 from load import Load
 from versions import BROKEN_IMPORT, BROKEN_STARTUP, HANGING_STARTUP, version
@@ -94,6 +95,27 @@ def test_a_worker_that_crashes_during_a_bad_reload_is_refilled_from_the_old_code
     os.kill(victim, signal.SIGKILL)
     old.wait_for(lambda: len(old.worker_pids()) == 2 and victim not in old.worker_pids(), "a refill serves")
     assert {old.fetch().text for _ in range(10)} == {"old"}
+
+
+def test_a_bad_reload_ends_though_slots_of_the_old_code_cannot_boot_either(start, scratch, write_app):
+    bad = scratch / "bad"
+    events = Events(scratch / "moult.jsonl")
+    moult = start("-w", "3", "--boot-attempts", "3", *events.flags, "app:app", chdir=write_app(version(
+        "old", startup=f"if os.path.exists({str(bad)!r}): raise ValueError('no database')")))
+    pids = moult.wait_serving(3)
+    bad.touch()
+    for pid in pids[:2]:
+        os.kill(pid, signal.SIGKILL)
+    moult.wait_for(lambda: "no database" in (moult.status()["boot_error"] or ""), "the old code cannot boot")
+    write_app(BROKEN_STARTUP)
+    reload = moult.client("reload", "--wait", timeout=60)
+    assert reload.returncode == 1 and "the cupboard is bare" in reload.stderr, reload.stderr
+    ended = moult.wait_for(lambda: events.all("reload_finished"), "the event is written")
+    assert [each["outcome"] for each in ended] == ["rejected"]
+    assert moult.worker_pids() == [pids[2]] and moult.fetch().text == "old"
+    bad.unlink()
+    moult.wait_serving(3, deadline=60)
+    assert {moult.fetch().text for _ in range(10)} == {"old"}
 
 
 @pytest.fixture

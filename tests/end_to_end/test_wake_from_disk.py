@@ -4,7 +4,7 @@ import time
 from events import Events
 from sleeping import ask_once, idle, put_to_sleep, wait_asleep, wait_awake
 from test_wake import serve_asleep
-from versions import BROKEN_STARTUP, version
+from versions import BROKEN_IMPORT, BROKEN_STARTUP, version
 
 
 def test_an_app_whose_files_are_gone_is_refused_politely_and_recovers_with_them(start, scratch, write_app):
@@ -64,6 +64,24 @@ def test_an_operator_and_a_reload_end_the_refusals(start, scratch, write_app):
     write_app(version("again"))
     assert moult.client("wake").returncode == 0
     assert moult.fetch("/").text == "again"
+
+
+def test_a_reload_while_nothing_is_loaded_says_whether_the_code_loads_and_wakes_nobody(start, scratch, write_app):
+    events = Events(scratch / "moult.jsonl")
+    moult = serve_asleep(start, "--warmth", "nothing", *events.flags, "app:app", chdir=write_app(version("good")))
+    outcomes = []
+    for text, outcome in ((version("good"), "succeeded"), (BROKEN_IMPORT, "rejected"),
+                          (version("mended"), "succeeded")):
+        write_app(text)
+        said = moult.client("reload", "--wait")
+        assert said.returncode == (outcome == "rejected"), said.stderr
+        assert ("the shelf is empty" in said.stderr) == (outcome == "rejected"), said.stderr
+        outcomes.append(outcome)
+        moult.wait_for(lambda: [each["outcome"] for each in events.all("reload_finished")] == outcomes, "it is written")
+    assert ([each["generation"] for each in events.all("reload_started")]
+            == [each["generation"] for each in events.all("reload_finished")])
+    assert idle(moult)["state"] == "asleep" and not events.all("woke")
+    assert moult.fetch("/").text == "mended"
 
 
 def test_after_a_restart_asleep_a_wake_that_fails_ends_nothing(start, scratch, write_app, leaves):

@@ -239,6 +239,20 @@ TEST_F(SupervisorSleepTest, AReloadWhileColdThatDoesNotLoadFailsAndRests) {
   EXPECT_FALSE(exit_code);
 }
 
+TEST_F(SupervisorSleepTest, AReloadWhoseForkServersAreAllGoneEndsWhenTheCodeDoesNotLoadAgain) {
+  serve_with_spares(1);
+  fall_asleep();
+  std::optional<ReloadOutcome> outcome;
+  supervisor->reload([&](const ReloadOutcome& o) { outcome = o; });
+  launcher.loads.loaded({2});
+  launcher.loads.lost({1}, Exit{.pid = 1, .signal = SIGKILL});
+  launcher.loads.lost({2}, Exit{.pid = 2, .signal = SIGKILL});
+  EXPECT_FALSE(outcome) << "it is loaded again";
+  launcher.loads.load_failed({3}, {"no module named app"});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->error, "no module named app");
+}
+
 TEST_F(SupervisorSleepTest, AReloadWhoseWarmthIsLetGoMeanwhileIsLoadedFirstAndThenLetGo) {
   serve(1);
   fall_asleep();
