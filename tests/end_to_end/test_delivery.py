@@ -9,10 +9,12 @@ import pytest
 import own_container
 from events import Events
 from harness import DEBIAN_PYTHON, NEWEST_PYTHON, PATIENCE, fetch, wait_until
+from processes import exists
 from slow_client import SlowClient
 
 MIB = 1024 * 1024
 LARGE = 16 * MIB
+CRUMB = 64 * 1024
 SMALL = 400 * 1024  # fits into the kernel's queues, and into no client's
 RATE = int(os.environ.get("READER_BYTES_PER_SECOND", 4 * MIB))  # 204800: as slow as real ones are
 GRACE = f"{60 + LARGE // RATE}s"
@@ -112,7 +114,7 @@ def stopping_with_a_stalled_reader(start, scratch, *arguments: str, **more):
     events = Events(scratch / "events.jsonl")
     moult = start(*arguments, *events.flags, "large:app", **more)
     moult.wait_serving(1)
-    client = asking(moult.address, SMALL)
+    client = asking(moult.address, SMALL, "Connection: close")  # else the worker gives it up, and moult holds it
     moult.wait_for(lambda: moult.workers()[0]["requests"] == 1, "its answer is with the kernel")
     moult.signal(signal.SIGTERM)
     return moult, client, events, time.monotonic()
@@ -220,3 +222,26 @@ def test_of_300_that_close_at_once_256_are_watched_and_the_others_counted(start,
     moult.wait_for(lambda: shown().get('moult_lingers_total{outcome="delivered"}') == "256", "the metrics say so")
     totals = [float(value) for name, value in shown().items() if name.startswith("moult_lingers_total")]
     assert sum(totals) == 300 and shown()["moult_lingers_watched"] == shown()["moult_lingers_fail_closed"] == "0"
+
+
+# --- who speaks after the server has closed
+
+@pytest.mark.parametrize("http", ["httptools", "h11"])
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize("ends_by", ["recycle", "reload", "stop"])
+def test_who_speaks_only_after_the_servers_close_has_all_of_4_mib(start, python, ends_by, loop, http):
+    moult = start("--graceful-timeout", GRACE, "--parking-max", "0", *UNLIMITED, "--server-option", f"loop={loop}",
+                  "--server-option", f"http={http}", *python, "large:app")
+    worker, = moult.wait_serving(1)
+    with asking(moult.address, 4 * MIB) as client:
+        heard = client.read(MIB, RATE)
+        if ends_by == "stop":
+            moult.signal(signal.SIGTERM)
+        else:
+            assert moult.client(ends_by).returncode == 0
+        while exists(worker):  # it closes when the kernel has the rest
+            heard = client.read(heard + CRUMB, RATE // 4)
+        assert heard < 4 * MIB, "the end of the answer was still on its way"
+        client.send_on()
+        assert client.read(2 * LARGE, RATE) == 4 * MIB
+        assert client.ended

@@ -111,6 +111,40 @@ def test_who_asks_for_the_end_and_has_said_all_is_closed_here(server, parking, w
     assert parking.counts["closing"] == parking.counts["close_declined"] == 0
 
 
+def retire_with_a_tail(parking, worker, client, size=FITS):
+    """It has answered, and has not said that it closes; now it does."""
+    before = worker.read("REQUESTS_FINISHED")
+    client.ask("/big?%d" % size, "Content-Length: 0")
+    worker.shows(REQUESTS_FINISHED=before + 1)
+    parking.retire(worker, nobody_adopts=True)
+
+
+def test_who_speaks_only_after_the_close_has_all(server, parking, worker):
+    with Client(server.port) as client:
+        retire_with_a_tail(parking, worker, client)
+        worker.gone()
+        assert parking.counts["closing"] == 1
+        client.send_on()
+        until(lambda: client.sent, "what it sends is taken")
+        assert client.answer() == (FITS, True)
+
+
+def test_who_has_all_is_closed_here_though_it_has_not_asked_for_the_end(server, parking, worker):
+    with Connection(server.port) as client:
+        assert client.get("/big?1000").status == 200
+        parking.retire(worker, nobody_adopts=True)
+        with pytest.raises(EOFError):
+            client.more()
+    assert parking.counts["closing"] == parking.counts["close_declined"] == 0
+
+
+def test_of_a_unix_socket_nothing_is_lost_and_nobody_waits(server, parking, worker):
+    with Client(server.unix_path) as client:
+        retire_with_a_tail(parking, worker, client, 100 * 1024)
+        assert client.answer() == (100 * 1024, True)
+    assert parking.counts["closing"] == parking.counts["close_declined"] == 0
+
+
 def test_who_hangs_up_meanwhile_leaves_nothing_behind(server, parking, worker, early):
     for _ in range(20):
         with Client(server.port) as client:

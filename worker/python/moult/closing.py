@@ -68,10 +68,18 @@ def undelivered_bytes(fd: int) -> int:
 
 
 def would_cut(fd: int) -> bool:
-    """Whether a close now would be a reset. What comes later makes one too; but who sends while he has not received all
-    of an answer that says `Connection: close` has mostly begun before it."""
+    """Whether a close now would be a reset. What comes later makes one too, see is_on_its_way()."""
     try:
         return unread_bytes(fd) > 0
+    except (OSError, ValueError):
+        return False
+
+
+def is_on_its_way(sock: Any) -> bool:
+    """Some of what was sent, and what the client says after a close would cut it off. Nearly always so at once after an
+    answer: not to be asked for a client that has asked for the end, who has mostly said all."""
+    try:
+        return sock.family != socket.AF_UNIX and undelivered_bytes(sock.fileno()) > 0
     except (OSError, ValueError):
         return False
 

@@ -6,7 +6,7 @@ import functools
 import socket
 from typing import Any
 
-from .closing import would_cut
+from .closing import is_on_its_way, would_cut
 
 
 def take_over(util: Any, worker: Any) -> None:
@@ -14,7 +14,9 @@ def take_over(util: Any, worker: Any) -> None:
     def given(sock: Any, close: Any) -> bool:
         if type(sock) is not socket.socket or sock.fileno() < 0:  # what is in a TLS connection the master cannot end
             return False
-        return would_cut(sock.fileno()) and worker.closings.give_socket(sock, lambda: close(sock))
+        # While it serves, each answer of sync's ends so, and who asked for the end has mostly said all.
+        is_cut = would_cut(sock.fileno()) or (worker.is_retiring and is_on_its_way(sock))
+        return is_cut and worker.closings.give_socket(sock, lambda: close(sock))
 
     for name in ("close", "close_graceful"):
         close = getattr(util, name, None)
