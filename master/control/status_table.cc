@@ -27,6 +27,43 @@ std::string hold(const json& worker) {
   return text(field(worker, "hold")) + (left.is_number() ? " " + duration(left) : "");
 }
 
+const json& list(const json& status, const char* key) {
+  static const json nobody = json::array();
+  const json& listed = field(status, key);
+  return listed.is_array() ? listed : nobody;
+}
+
+TableRow worker_row(const json& worker) {
+  return {text(field(worker, "slot")),
+          text(field(worker, "pid")),
+          text(field(worker, "state")),
+          text(field(worker, "generation")),
+          duration(field(worker, "uptime_seconds")),
+          text(field(worker, "requests")),
+          text(field(worker, "in_flight")),
+          megabytes(field(worker, "rss_bytes")),
+          megabytes(field(worker, "limit_bytes")),
+          hold(worker)};
+}
+
+std::string after_failed_boots(const json& failed) {
+  if (!failed.is_number_integer() || failed <= json(0)) return "";
+  return ", after " + text(failed) + (failed == json(1) ? " failed boot" : " failed boots");
+}
+
+// Of a slot that nobody serves in. What it waits for is seen on a narrow terminal, too: it has no figures to show.
+TableRow waiting_row(const json& slot) {
+  const json& left = field(slot, "retry_seconds");
+  const std::string until = left.is_number() ? "next attempt in " + duration(left) : "until the app is loaded";
+  return {text(field(slot, "slot")), "-", "waiting", until + after_failed_boots(field(slot, "failed_boots"))};
+}
+
+// Both are in the order of their slots; spares, which have none, come last.
+bool comes_before(const json& waiting, const json& worker) {
+  const json& place = field(worker, "slot");
+  return !place.is_number() || field(waiting, "slot") < place;
+}
+
 std::string header(const json& status, const json& workers) {
   std::size_t serving = 0;
   for (const json& worker : workers) serving += field(worker, "state") == "serving";
@@ -136,16 +173,16 @@ std::string boot_error(const json& status) {
 }  // namespace
 
 std::string status_table(const json& status, std::size_t width) {
-  static const json nobody = json::array();
-  const json& listed = field(status, "workers");
-  const json& workers = listed.is_array() ? listed : nobody;
+  const json& workers = list(status, "workers");
   std::vector<TableRow> rows{
       {"SLOT", "PID", "STATE", "GENERATION", "UPTIME", "REQUESTS", "IN-FLIGHT", "MEMORY", "LIMIT", "WAITS FOR"}};
-  for (const json& worker : workers)
-    rows.push_back({text(field(worker, "slot")), text(field(worker, "pid")), text(field(worker, "state")),
-                    text(field(worker, "generation")), duration(field(worker, "uptime_seconds")),
-                    text(field(worker, "requests")), text(field(worker, "in_flight")),
-                    megabytes(field(worker, "rss_bytes")), megabytes(field(worker, "limit_bytes")), hold(worker)});
+  const json& waiting = list(status, "waiting_slots");
+  auto next = waiting.begin();
+  for (const json& worker : workers) {
+    for (; next != waiting.end() && comes_before(*next, worker); ++next) rows.push_back(waiting_row(*next));
+    rows.push_back(worker_row(worker));
+  }
+  for (; next != waiting.end(); ++next) rows.push_back(waiting_row(*next));
   return header(status, workers) + '\n' + table(rows, shape, width) + idle_line(status) + linger_line(status) +
          store_trouble(status) + debt(status) + schedule(status, width) + boot_error(status);
 }

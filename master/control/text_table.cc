@@ -5,6 +5,11 @@
 #include <nlohmann/json.hpp>
 namespace moult {
 using nlohmann::json;
+namespace {
+std::size_t cells_in_columns(const TableRow& row, std::size_t columns) {
+  return row.size() < columns ? row.size() - 1 : columns;
+}
+}  // namespace
 
 std::string harmless(std::string text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -56,7 +61,7 @@ std::string table(const std::vector<TableRow>& rows, const TableShape& shape, st
   const std::size_t columns = rows.front().size();
   std::vector<std::size_t> widest(columns);
   for (const TableRow& row : rows)
-    for (std::size_t i = 0; i < columns; ++i) widest[i] = std::max(widest[i], row[i].size());
+    for (std::size_t i = 0; i < cells_in_columns(row, columns); ++i) widest[i] = std::max(widest[i], row[i].size());
   std::size_t shown = 0, used = 0;
   for (; shown < columns; ++shown) {
     const std::size_t with = used + (shown ? 2 : 0) + widest[shown];
@@ -66,11 +71,13 @@ std::string table(const std::vector<TableRow>& rows, const TableShape& shape, st
   std::string lines;
   for (const TableRow& row : rows) {
     std::string line;
-    for (std::size_t i = 0; i < shown; ++i) {
+    const std::size_t in_columns = cells_in_columns(row, columns);
+    for (std::size_t i = 0; i < std::min(shown, in_columns); ++i) {
       const std::string space(widest[i] - row[i].size(), ' ');
       const bool words = std::ranges::find(shape.left, i) != shape.left.end();
       line += (i ? "  " : "") + (words ? row[i] + space : space + row[i]);
     }
+    if (in_columns < row.size()) line += "  " + row.back();
     line.erase(line.find_last_not_of(' ') + 1);
     lines += line + '\n';
   }

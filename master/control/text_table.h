@@ -14,7 +14,9 @@ std::string harmless(std::string text);               // the same, but keeps its
 std::string last_line(const nlohmann::json& value);   // harmless; of a traceback it says what it was. Empty: no text
 std::string duration(const nlohmann::json& seconds);  // "12s", "3m04s", "2h05m", "4d01h"
 
-using TableRow = std::vector<std::string>;  // all of the same length
+// Of the same length as the first. One that is shorter ends with words that run over the columns that it does not have,
+// and is shown in full.
+using TableRow = std::vector<std::string>;
 struct TableShape {
   std::vector<std::size_t> left;  // columns of words; all others are numbers and stand to the right
   std::size_t columns_at_least;   // however narrow it is

@@ -344,6 +344,7 @@ SupervisorDescription Supervisor::describe() const {
   if (trouble_ && !overcome(*trouble_, pool, policy_.pool.stable_after, now())) d.boot_error = trouble_->cause;
   d.loads = generations_.state().state == LoadState::loading;
   for (const Worker& worker : pool.workers) d.workers.push_back(describe(worker));
+  d.waiting_slots = waiting_slots(pool, now());
   std::ranges::sort(d.workers, {}, [](const WorkerDescription& w) { return std::pair(w.slot.value_or(~0u), w.id); });
   return d;
 }

@@ -16,6 +16,7 @@
 #include "master/pool/launcher.h"
 #include "master/pool/pool.h"
 #include "master/pool/trouble.h"
+#include "master/pool/waiting_slots.h"
 #include "master/pool/worker_observer.h"
 namespace moult {
 struct SupervisorPolicy {
@@ -46,6 +47,7 @@ struct SupervisorDescription {
   std::vector<WorkerDescription> workers;  // by slot, then by id
   std::string boot_error;                  // why the last load or boot failed; empty once a boot has succeeded since
   bool loads = false;                      // newer code is being read from disk
+  std::vector<WaitingSlot> waiting_slots = {};
 };
 
 // How a reload ended: every wanted slot serves the new code, or why not.

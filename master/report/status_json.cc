@@ -47,6 +47,15 @@ void add_memory(Json& json, const RecyclingDescription& recycling, WorkerId id, 
   json["hold_ends_in_seconds"] = memory.hold ? hold_ends_in(*memory.hold, now) : Json(nullptr);
 }
 
+Json waiting_json(const std::vector<WaitingSlot>& waiting) {
+  Json list = Json::array();
+  for (const WaitingSlot& each : waiting)
+    list.push_back({{"slot", each.slot},
+                    {"failed_boots", each.failed_boots},
+                    {"retry_seconds", each.retry_in ? Json(seconds(*each.retry_in)) : Json(nullptr)}});
+  return list;
+}
+
 Json recycler_json(const RecyclingDescription& recycling) {
   return {{"memory_limit_bytes", recycling.base_bytes > 0 ? Json(recycling.base_bytes) : Json(nullptr)},
           {"headroom_bytes", known(recycling.headroom_bytes)},
@@ -147,6 +156,7 @@ std::string status_json(const Snapshot& s) {
     json["workers"].push_back(worker_json(each));
     add_memory(json["workers"].back(), s.recycling, each.id, facts.now);
   }
+  json["waiting_slots"] = waiting_json(d.waiting_slots);
   json["recycler"] = recycler_json(s.recycling);
   if (s.gate.kind) json["gate"] = gate_json(s.gate);
   json["lifetimes"] = lifetimes_json(s.recycling);

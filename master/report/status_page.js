@@ -112,6 +112,27 @@ const showWorker = (node, worker) => {
   put(said, worker.hold ? "Waits for " + waitedFor(worker) + ", " + holdEnd(worker) + "."
     : worker.status || "");
 };
+// A slot that nobody serves in.
+const createWaiting = () => {
+  const node = make("li", "worker"), head = make("div", "head");
+  head.append(make("h3"), make("span", "quiet state-of"));
+  node.append(head, make("p", "said near"));
+  return node;
+};
+const showWaiting = (node, slot) => {
+  const [head, said] = node.children, left = slot.retry_seconds;
+  put(head.children[0], "Slot " + slot.slot);
+  put(head.children[1], "waiting");
+  const next = left === null ? "Until the app is loaded"
+    : "Next attempt in " + (left < 1 ? "a moment" : lasting(left));
+  put(said, next + (slot.failed_boots ? ", after " + count(slot.failed_boots, "failed boot") : "") + ".");
+};
+const waits = (place) => "failed_boots" in place;
+// As the workers come: by slot, and spares last.
+const order = (place) => (place.slot === null ? Number.MAX_VALUE : place.slot);
+const places = (status) => [...status.waiting_slots, ...status.workers].sort((a, b) => order(a) - order(b));
+const createPlace = (place) => (waits(place) ? createWaiting() : createWorker());
+const showPlace = (node, place) => (waits(place) ? showWaiting : showWorker)(node, place);
 const showHold = (node, worker) => {
   const [text, name] = node.children;
   put(text, called(worker) + " " + whyItGoes[level(worker)] + " and waits for " + waitedFor(worker) + " " +
@@ -205,8 +226,9 @@ const show = (status) => {
     "up " + lasting(status.uptime_seconds)].filter(Boolean).join(" · "));
   list(at("holds"), held, (worker) => worker.slot + "/" + worker.pid, createHold, showHold);
   at("no-holds").hidden = held.length > 0;
-  list(at("workers"), status.workers, (worker) => worker.slot + "/" + worker.pid, createWorker, showWorker);
-  at("no-workers").hidden = status.workers.length > 0;
+  const shown = places(status);
+  list(at("workers"), shown, (place) => place.slot + "/" + (waits(place) ? "waits" : place.pid), createPlace, showPlace);
+  at("no-workers").hidden = shown.length > 0;
   put(at("no-workers"), sleeps ? "There are none: the app sleeps." : "There are none.");
   const recent = status.recent_recycles;
   list(at("recycles"), recent, (recycle) => recycle.at + "/" + recycle.slot, createRecycle, showRecycle);

@@ -1,6 +1,7 @@
 """Code that keeps dying is started ever more rarely, the cause is shown, and nothing has to be restarted when it is
 mended."""
 import os
+import re
 import signal
 import time
 
@@ -54,6 +55,23 @@ def test_an_app_that_is_mended_serves_again_without_a_restart(start, scratch, wr
     moult.wait_serving(1)
     assert moult.fetch().text == "mended"
     moult.wait_for(lambda: not moult.status()["boot_error"], "the cause is forgotten")
+
+
+def test_the_table_names_the_slot_that_waits_until_the_app_is_mended(start, scratch, write_app):
+    broken = scratch / "broken"
+    folder = write_app(version("x", startup=f"if os.path.exists({str(broken)!r}): raise ValueError('no bread')"))
+    moult = start("-w", "2", "app:app", chdir=folder)
+    moult.wait_serving(2)
+    victim, other = moult.workers()
+    broken.touch()
+    os.kill(victim["pid"], signal.SIGKILL)
+    row = re.compile(rf"^ +{victim['slot']} +- +waiting  next attempt in \d+s, after \d+ failed boots$", re.MULTILINE)
+    moult.wait_for(lambda: row.search(moult.client("status").stdout), "the row says when it is tried again")
+    assert moult.worker_pids() == [other["pid"]]
+    broken.unlink()
+    moult.wait_serving(2)
+    assert moult.status()["waiting_slots"] == []
+    assert "waiting" not in moult.client("status").stdout
 
 
 def test_a_cause_that_repeats_is_logged_once(start, scratch, write_app):

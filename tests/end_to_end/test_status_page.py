@@ -18,6 +18,7 @@ from test_admin_safety import view
 from test_delivery import SMALL, early
 from test_fleet import EAGER
 from test_wake import serve_failing, shelf  # noqa: F401
+from versions import version
 
 LOOKS = [("desktop", DESKTOP, "light"), ("desktop-dark", DESKTOP, "dark"), ("phone", PHONE, "light"),
          ("phone-dark", PHONE, "dark")]
@@ -101,6 +102,23 @@ def test_what_happens_is_shown_without_asking_again(start, admin_port, browser):
     assert browser.script("return performance.getEntriesByType('resource').map((each) => each.name)"
                           ".filter((name) => !name.startsWith(location.origin) && !name.startsWith('data:'))") == []
     assert browser.complaints() == []
+
+
+def test_a_slot_that_waits_to_boot_is_shown_with_its_next_attempt(start, scratch, write_app, admin_port, browser):
+    broken = scratch / "broken"
+    startup = f"if os.path.exists({str(broken)!r}): raise ValueError('no bread')"
+    moult = start("-w", "2", *admin(admin_port), "app:app", chdir=write_app(version("x", startup=startup)))
+    moult.wait_serving(2)
+    browser.open(admin_port)
+    browser.wait_text("2 of 2 serve")
+    broken.touch()
+    os.kill(next(worker["pid"] for worker in moult.workers() if worker["slot"] == 0), signal.SIGKILL)
+    waits = r"Slot 0\s+waiting\s+Next attempt in (a moment|\d+ s), after \d+ failed boots?\."
+    wait_until(lambda: re.match(waits, browser.text("#workers")), "the slot stands at the top of the list")
+    assert_fit_to_look_at(browser, "slot-waits")
+    broken.unlink()
+    browser.wait_text("2 of 2 serve")
+    assert "Slot 0" not in browser.text("#workers")
 
 
 def test_when_the_store_is_away_the_page_says_so(start, scratch, store, admin_port, browser):

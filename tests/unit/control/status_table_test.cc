@@ -39,6 +39,24 @@ TEST(StatusTable, LeavesColumnsOutFromTheRightWhereTheTerminalIsNarrow) {
   EXPECT_EQ(first_row(1), "SLOT  PID  STATE");
 }
 
+TEST(StatusTable, HasALineForEachSlotThatWaitsWithWhatItWaitsFor) {
+  json status = two_workers();
+  status["workers"].push_back({{"slot", nullptr}, {"pid", 902}, {"state", "spare"}, {"generation", 2}});
+  status["waiting_slots"] = {{{"slot", 2}, {"failed_boots", 3}, {"retry_seconds", 4.2}},
+                             {{"slot", 11}, {"failed_boots", 1}, {"retry_seconds", nullptr}},
+                             {{"slot", 12}, {"failed_boots", 0}, {"retry_seconds", nullptr}}};
+  const std::string rows =
+      "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS  IN-FLIGHT\n"
+      "   0  900  serving           2     59s     12345          2\n"
+      "   2    -  waiting  next attempt in 4s, after 3 failed boots\n"
+      "  10    -  booting           3       -         -          -\n"
+      "  11    -  waiting  until the app is loaded, after 1 failed boot\n"
+      "  12    -  waiting  until the app is loaded\n"
+      "   -  902  spare             2       -         -          -\n";
+  EXPECT_THAT(status_table(status, 59), EndsWith(rows));
+  EXPECT_THAT(status_table(status, 1), HasSubstr("\n   2    -  waiting  next attempt in 4s, after 3 failed boots\n"));
+}
+
 TEST(StatusTable, ShowsABootErrorInFull) {
   json status = two_workers();
   status["boot_error"] = "exited with status 1";
@@ -153,7 +171,9 @@ TEST(StatusTable, ShowsUptimesInTheirTwoLargestUnits) {
 
 TEST(StatusTable, BearsADocumentThatIsNothingLikeOne) {
   for (const char* text :
-       {"null", "[]", "7", R"({"workers":7,"boot_error":[],"pid":{}})", R"({"workers":[null,1,[]]})"})
+       {"null", "[]", "7", R"({"workers":7,"boot_error":[],"pid":{}})", R"({"workers":[null,1,[]]})",
+        R"({"workers":[{"slot":0}],"waiting_slots":[null,7,{"slot":"x","retry_seconds":[],"failed_boots":-1}]})",
+        R"({"waiting_slots":7})"})
     EXPECT_THAT(status_table(json::parse(text), 80), HasSubstr("SLOT")) << text;
 }
 }  // namespace

@@ -222,10 +222,13 @@ TEST_F(SupervisorTest, MendedCodeIsBootedAtOnceWhereNobodyServes) {
   exits(1, 1);  // tried again at once
   exits(2, 1);
   ASSERT_FALSE(launcher.links.contains({3})) << "the slot backs off";
+  ASSERT_EQ(supervisor->describe().waiting_slots.size(), 1u);
+  EXPECT_EQ(supervisor->describe().waiting_slots[0].failed_boots, 2u);
   supervisor->reload([](const ReloadOutcome&) {});
   launcher.loads.loaded({2});
   ASSERT_TRUE(launcher.links.contains({3}));
   EXPECT_EQ(launcher.generations.at({3}), Generation{2});
+  EXPECT_THAT(supervisor->describe().waiting_slots, IsEmpty());
 }
 
 TEST_F(SupervisorTest, CodeWhoseWorkersAreNotAdmittedIsRejectedAtOnceAndTheOldOneServesOn) {

@@ -60,6 +60,16 @@ TEST(StatusJson, SaysNullWhereThereIsNothingYet) {
   EXPECT_EQ(worker.at("status"), "importing");
 }
 
+TEST(StatusJson, ListsTheSlotsThatWaitBesideTheWorkers) {
+  SupervisorDescription d = serving_pool();
+  EXPECT_EQ(json::parse(status_json({d, facts})).at("waiting_slots"), json::array());
+  d.waiting_slots = {{2, 3, 4250ms}, {5, 0, std::nullopt}};
+  const json status = json::parse(status_json({d, facts}));
+  EXPECT_EQ(status.at("waiting_slots"), json::parse(R"([{"slot":2,"failed_boots":3,"retry_seconds":4.25},
+    {"slot":5,"failed_boots":0,"retry_seconds":null}])"));
+  EXPECT_EQ(status.at("workers").size(), 2u);
+}
+
 TEST(StatusJson, LeavesOutWhatThisInstanceDoesNotHave) {
   const json status = json::parse(status_json({serving_pool(), facts}));
   for (const char* key : {"gate", "parking", "linger", "idle", "schedule"}) EXPECT_FALSE(status.contains(key)) << key;
