@@ -13,6 +13,6 @@ struct EventFilter {
   std::string reason = {};  // empty: any, or none
 };
 bool lets_through(const EventFilter&, const nlohmann::json& event);
-// A name that no event has would wait for ever: it is refused, with those that there are.
+// What no event has would be waited for in vain: it is refused, with what there is.
 Result<void> check(const EventFilter&);
 }  // namespace moult

@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/worker_limits.h"
 #include "master/control/event_filter.h"
+#include "recycler/reason.h"
 namespace moult {
 namespace {
 using nlohmann::json;
@@ -151,6 +153,28 @@ TEST(EventFilter, ANameThatNoEventHasIsRefused) {
   const auto checked = check(EventFilter{.names = {"worker_recycle"}});
   ASSERT_FALSE(checked);
   EXPECT_THAT(checked.error().message, HasSubstr("no event is called 'worker_recycle'; there are master_started"));
+}
+
+TEST(EventFilter, AReasonThatNoEventHasIsRefused) {
+  const auto checked = check(EventFilter{.reason = "bogus"});
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message, HasSubstr("no event has the reason 'bogus'; there are limit hard_limit"));
+  const auto hint = check(EventFilter{.reason = std::string(1000, 'x')});
+  EXPECT_LT(hint.error().message.size(), 400u);
+}
+
+TEST(EventFilter, EachReasonThatAnEventMayHaveIsTaken) {
+  for (const Cause cause : {Cause::limit, Cause::hard_limit, Cause::pressure, Cause::max_requests, Cause::max_lifetime,
+                            Cause::operator_request})
+    EXPECT_TRUE(check(EventFilter{.reason = name(cause)})) << name(cause);
+  for (int i = 0; i <= static_cast<int>(HoldReason::store_unreachable); ++i)
+    EXPECT_TRUE(check(EventFilter{.reason = name(static_cast<HoldReason>(i))})) << i;
+}
+
+TEST(EventFilter, ASlotOrAProcessThatCannotBeIsRefused) {
+  EXPECT_TRUE(check(EventFilter{.slot = most_workers - 1, .pid = 1}));
+  EXPECT_EQ(check(EventFilter{.slot = most_workers}).error().message, "--slot is from 0 to 999");
+  EXPECT_EQ(check(EventFilter{.pid = 0}).error().message, "--pid is 1 or more");
 }
 }  // namespace
 }  // namespace moult

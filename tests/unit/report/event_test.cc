@@ -1,10 +1,14 @@
 #include "master/report/event.h"
 
+#include <gmock/gmock.h>
+
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "master/control/event_filter.h"
 #include "master/report/event_log.h"
 #include "tests/unit/report/testing.h"
 namespace moult {
@@ -106,6 +110,13 @@ TEST(Event, ReloadStartedAndFinished) {
 
 TEST(Event, TextThatIsNotUtf8IsStillALine) {
   EXPECT_EQ(made(ReloadFinished{Generation{2}, "rejected", "\xff"}).at("error"), "\xef\xbf\xbd");
+}
+
+TEST(Event, EachReasonOfASleepIsOneThatMoultEventsTakes) {
+  for (const SleepReason why : {SleepReason::idle, SleepReason::operator_wish, SleepReason::failed_wake}) {
+    const std::string reason = made(FellAsleep{.why = why}).at("reason");
+    EXPECT_TRUE(check(EventFilter{.reason = reason})) << reason;
+  }
 }
 
 TEST(EventLog, AppendsAndFollowsARename) {
