@@ -43,11 +43,15 @@ def test_doctor_names_the_incidents_four_faults():
     assert max(map(len, text.splitlines())) <= 120
 
 
-def test_doctor_reads_several_files_and_stdin():
+def test_doctor_reads_several_files_and_stdin_but_none_twice(scratch):
     lines = Path(EVENTS).read_text()
     by_stdin = run("doctor", "--json", "-", input=lines)
     assert by_stdin.stdout == run("doctor", "--json", EVENTS).stdout
-    assert document("doctor", EVENTS, EVENTS)["recycles"] == 180
+    other = scratch / "events.jsonl"
+    other.write_text(lines)
+    assert document("doctor", EVENTS, str(other))["recycles"] == 180
+    twice = run("doctor", EVENTS, EVENTS)
+    assert twice.returncode == 1 and twice.stderr == f"moult: {EVENTS} is given twice: give each file once\n"
 
 
 def test_correlate_says_that_the_incidents_errors_come_near_recycles():

@@ -119,6 +119,15 @@ TEST_F(EventFiles, AFileWithoutAnyEventIsTheWrongFile) {
   EXPECT_THAT(history.error().message, HasSubstr("none of 2 lines is one"));
 }
 
+TEST_F(EventFiles, AFileThatIsGivenTwiceIsRefused) {
+  const std::string path = file("a", event("01")), link = folder_ / "link";
+  std::filesystem::create_symlink(path, link);
+  EXPECT_EQ(read_history({path, link}).error().message,
+            path + " and " + link + " are the same file: give each file once");
+  EXPECT_EQ(read_history({path, path}).error().message, path + " is given twice: give each file once");
+  EXPECT_TRUE(read_history({path, file("b", event("01"))}));
+}
+
 TEST_F(EventFiles, AnEmptyFileIsAMoultThatHasJustBegun) {
   const auto history = read_history({file("a", "")});
   ASSERT_TRUE(history);
