@@ -209,12 +209,12 @@ constexpr std::pair<std::string_view, Words> all_words[]{
     {"wake_failed",
      [](const json& e) {
        return "the app could not be woken for " + caller_in_words(text(field(e, "caller"))) + ": callers get 503 for " +
-              lasted(field(e, "retry_in_seconds")) + known_line(e, ": ", "cause");
+              time_left(field(e, "retry_in_seconds")) + known_line(e, ": ", "cause");
      }},
     {"stop_failed",
      [](const json& e) {
-       return "the app was to sleep and stays awake: the next attempt is in " + lasted(field(e, "retry_in_seconds")) +
-              known_line(e, ": ", "cause");
+       return "the app was to sleep and stays awake: the next attempt is in " +
+              time_left(field(e, "retry_in_seconds")) + known_line(e, ": ", "cause");
      }},
     {"events_dropped", [](const json& e) { return text(field(e, "count")) + " events were lost"; }}};
 }  // namespace

@@ -33,7 +33,7 @@ std::string leases(const json& fleet, std::size_t width) {
   std::vector<TableRow> rows{{"REPLACES NOW", "FOR", "LEASE ENDS IN"}};
   for (const json& lease : field(fleet, "leases"))
     rows.push_back({text(field(lease, "instance")), duration(field(lease, "held_seconds")),
-                    duration(field(lease, "ends_in_seconds"))});
+                    time_left(field(lease, "ends_in_seconds"))});
   return rows.size() > 1 ? table(rows, leases_shape, width) : "nobody is replaced now\n";
 }
 

@@ -24,7 +24,7 @@ std::string megabytes(const json& value) {
 // "no_tokens 12m03s": until when it is judged again.
 std::string hold(const json& worker) {
   const json& left = field(worker, "hold_ends_in_seconds");
-  return text(field(worker, "hold")) + (left.is_number() ? " " + duration(left) : "");
+  return text(field(worker, "hold")) + (left.is_number() ? " " + time_left(left) : "");
 }
 
 const json& list(const json& status, const char* key) {
@@ -108,7 +108,7 @@ std::string blocked_in_words(const std::string& why) {
 std::string warmth(const json& idle) {
   if (field(idle, "warm") == json(false)) return ", and waits while it is loaded: nothing is kept warm";
   const json& left = field(idle, "warm_for_seconds");
-  return left.is_number() ? ", which is kept warm for " + duration(left) : "";
+  return left.is_number() ? ", which is kept warm for " + time_left(left) : "";
 }
 
 // Nothing of an app that is awake and never sleeps by itself.
@@ -120,8 +120,8 @@ std::string idle_line(const json& status) {
   if (state == "stopping") return "falls asleep, since " + since + '\n';
   if (state == "waking") return "wakes for " + text(field(idle, "woken_by")) + ", since " + since + '\n';
   if (state == "asleep" && field(idle, "refuses_for_seconds").is_number())
-    return "asleep, and could not be woken: callers get 503 for " + duration(field(idle, "refuses_for_seconds")) + why +
-           '\n';
+    return "asleep, and could not be woken: callers get 503 for " + time_left(field(idle, "refuses_for_seconds")) +
+           why + '\n';
   if (state == "asleep") return "asleep for " + since + ": the next caller wakes the app" + warmth(idle) + '\n';
   const std::string blocked = text(field(idle, "blocked_by"));
   if (state != "active" || blocked == "-" || blocked == "switched_off") return "";

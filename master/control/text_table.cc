@@ -1,6 +1,7 @@
 #include "master/control/text_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 namespace moult {
@@ -38,6 +39,10 @@ std::string duration(const json& value) {
   if (s < 3600) return std::to_string(s / 60) + "m" + two(s % 60) + "s";
   if (s < 86400) return std::to_string(s / 3600) + "h" + two(s / 60 % 60) + "m";
   return std::to_string(s / 86400) + "d" + two(s / 3600 % 24) + "h";
+}
+
+std::string time_left(const json& value) {
+  return value.is_number() ? duration(std::max(1.0, std::ceil(value.get<double>()))) : duration(value);
 }
 
 const json& field(const json& object, const char* key) {

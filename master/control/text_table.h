@@ -13,6 +13,8 @@ std::string text(const nlohmann::json& value);
 std::string harmless(std::string text);               // the same, but keeps its line breaks
 std::string last_line(const nlohmann::json& value);   // harmless; of a traceback it says what it was. Empty: no text
 std::string duration(const nlohmann::json& seconds);  // "12s", "3m04s", "2h05m", "4d01h"
+// The same of a time that is left: rounded up, and never nothing.
+std::string time_left(const nlohmann::json& seconds);
 
 // Of the same length as the first. One that is shorter ends with words that run over the columns that it does not have,
 // and is shown in full.

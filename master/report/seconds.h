@@ -1,5 +1,6 @@
 #pragma once
 // Times as documents and log lines of moult have them. Pure.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -17,5 +18,11 @@ inline std::string seconds_text(Duration duration) {
   char text[40];
   std::snprintf(text, sizeof text, given < 1000 ? "%.3g s" : "%.0f s", given);
   return text;
+}
+
+// "4 s": of a time that is left, in whole seconds, rounded up and never nothing.
+inline std::string seconds_left_text(Duration duration) {
+  const auto whole = std::chrono::ceil<std::chrono::seconds>(duration);
+  return std::to_string(std::max<std::chrono::seconds::rep>(whole.count(), 1)) + " s";
 }
 }  // namespace moult

@@ -51,13 +51,13 @@ void SleepReporter::woke(const WokeUp& wake) {
 }
 
 void SleepReporter::wake_failed(const FailedWake& failed) {
-  parts_.log.warning("the app could not be woken; callers get 503 for " + seconds_text(failed.retry_in) +
+  parts_.log.warning("the app could not be woken; callers get 503 for " + seconds_left_text(failed.retry_in) +
                      after(failed.cause));
   tell(failed);
 }
 
 void SleepReporter::stop_failed(const FailedStop& failed) {
-  parts_.log.warning("the app stays awake; the next attempt to sleep is in " + seconds_text(failed.retry_in) +
+  parts_.log.warning("the app stays awake; the next attempt to sleep is in " + seconds_left_text(failed.retry_in) +
                      after(failed.cause));
   tell(failed);
 }

@@ -117,7 +117,9 @@ TEST(EventWords, ASleepAndAWakeSayWhyAndHowLongItTook) {
   EXPECT_EQ(event_sentence({{"event", "woke"}, {"caller", "caller"}, {"latency_seconds", 0.012}}),
             "the app is awake for a visitor, after 12ms");
   EXPECT_EQ(event_sentence({{"event", "wake_failed"}, {"caller", "call"}, {"retry_in_seconds", 4}, {"cause", "a\nb"}}),
-            "the app could not be woken for a scheduled call: callers get 503 for 4.0s: b");
+            "the app could not be woken for a scheduled call: callers get 503 for 4s: b");
+  EXPECT_THAT(event_sentence({{"event", "wake_failed"}, {"caller", "call"}, {"retry_in_seconds", 0.04}}),
+              HasSubstr("callers get 503 for 1s"));
   EXPECT_EQ(event_sentence({{"event", "stop_failed"}, {"retry_in_seconds", 30}, {"cause", "--on-sleep failed"}}),
             "the app was to sleep and stays awake: the next attempt is in 30s: --on-sleep failed");
 }

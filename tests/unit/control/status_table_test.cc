@@ -26,6 +26,14 @@ TEST(StatusTable, HasAHeaderAndALineForEachWorkerWithADashForWhatIsAbsent) {
             "  10    -  booting           3       -         -          -       -       -  -\n");
 }
 
+TEST(StatusTable, SaysOfAHoldThatIsNearlyOverThatASecondIsLeft) {
+  json status = two_workers();
+  status["workers"][0]["hold_ends_in_seconds"] = 0.2;
+  EXPECT_THAT(status_table(status, 0), HasSubstr("  cooldown 1s\n"));
+  status["workers"][0]["hold_ends_in_seconds"] = 59.2;
+  EXPECT_THAT(status_table(status, 0), HasSubstr("  cooldown 1m00s\n"));
+}
+
 TEST(StatusTable, LeavesColumnsOutFromTheRightWhereTheTerminalIsNarrow) {
   const auto first_row = [](std::size_t width) {
     const std::string table = status_table(two_workers(), width);
@@ -99,6 +107,8 @@ TEST(StatusTable, SaysOfAnAppThatMaySleepWhatItDoesAndWhy) {
               HasSubstr("\nasleep for 1m05s: the next caller wakes the app\n"));
   EXPECT_THAT(shown({{"state", "asleep"}, {"refuses_for_seconds", 4.0}, {"failure", "no such app"}}),
               HasSubstr("\nasleep, and could not be woken: callers get 503 for 4s: no such app\n"));
+  EXPECT_THAT(shown({{"state", "asleep"}, {"refuses_for_seconds", 0.012}, {"failure", "no such app"}}),
+              HasSubstr("\nasleep, and could not be woken: callers get 503 for 1s: no such app\n"));
   EXPECT_THAT(shown({{"state", "waking"}, {"woken_by", "caller"}, {"since_seconds", 1}}),
               HasSubstr("\nwakes for caller, since 1s\n"));
 }
