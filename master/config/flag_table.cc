@@ -86,10 +86,24 @@ Result<void> read_ignored_paths(Config& config, std::string_view text) {
   return {};
 }
 
+// civetweb, as Debian builds it, has no IPv6.
+Error no_ipv6(std::string_view text, std::string_view host, unsigned port) {
+  const std::string instead = host == "::1"  ? "127.0.0.1:"
+                              : host == "::" ? "0.0.0.0:"
+                                             : "an IPv4 address, as in 127.0.0.1:";
+  return {in_quotes(text) + " is IPv6, and admin servers listen on IPv4 only: write " + instead + std::to_string(port)};
+}
+
 Result<TcpAddress> parse_admin_address(std::string_view text) {
+  constexpr unsigned usual_port = 9000;  // README
+  std::string_view host = text;
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (bind_address::numeric(AF_INET6, host)) return no_ipv6(text, host, usual_port);  // its port forgotten
   const auto address = parse_bind_address(text);
   if (!address) return address.error();
-  if (const auto* tcp = std::get_if<TcpAddress>(&*address)) return *tcp;
+  const auto* tcp = std::get_if<TcpAddress>(&*address);
+  if (tcp && tcp->host.find(':') != std::string::npos) return no_ipv6(text, tcp->host, tcp->port);
+  if (tcp) return *tcp;
   return Error{in_quotes(text) + " is not HOST:PORT"};
 }
 

@@ -217,7 +217,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::start(const AdminServerOptions
   auto shared = std::make_shared<Shared>(options.rules, std::move(board), *address);
   if (address->is_ipv6() && !mg_check_feature(MG_FEATURES_IPV6))  // as Debian builds it
     return Error{"cannot listen on " + address_text(*address) + " for " + options.flag +
-                 ": this civetweb has no IPv6; use an IPv4 address"};
+                 ": admin servers listen on IPv4 only, for this civetweb has no IPv6: write an IPv4 address"};
   const MadeContext made = make_context(address_text(*address), &shared->visible);
   if (!made.context) return why_it_cannot_listen(options.flag, *address, made.error.c_str());
   shared->civetweb = made.context;

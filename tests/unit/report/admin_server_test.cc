@@ -252,8 +252,10 @@ TEST_F(AdminServerTest, ListensOnIpv6OrSaysThatItCannot) {
     const auto server = AdminServer::start({host, 0, "--admin", {}}, board);
     if (mg_check_feature(MG_FEATURES_IPV6)) EXPECT_TRUE(server) << server.error().message;
     else
-      EXPECT_EQ(server.error().message,
-                "cannot listen on [::1]:0 for --admin: this civetweb has no IPv6; use an IPv4 address");
+      EXPECT_EQ(
+          server.error().message,
+          "cannot listen on [::1]:0 for --admin: admin servers listen on IPv4 only, for this civetweb has no IPv6: "
+          "write an IPv4 address");
   }
 }
 
