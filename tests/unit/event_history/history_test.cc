@@ -14,6 +14,8 @@
 #include "tools/event_history/wrapped.h"
 namespace moult {
 namespace {
+using namespace std::string_literals;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -111,6 +113,18 @@ TEST_F(EventFiles, MalformedLinesAreCountedWithTheFirstAsExamples) {
   EXPECT_EQ(history->malformed.lines, 4u);
   EXPECT_THAT(history->malformed.examples,
               ElementsAre(path + ":1: not JSON", path + ":3: no JSON object", path + ":4: it has no \"event\""));
+}
+
+TEST_F(EventFiles, ATornLineAndAHoleAreMalformedAndWhatFollowsIsRead) {
+  const std::string hole(longest_line + 1, '\0');
+  const std::string path = file("a", event("01").substr(30) + event("02") + hole + event("03") + "\0\0"s + event("04") +
+                                         event("05") + event("06").substr(0, 30));
+  const auto history = read_history({path});
+  ASSERT_TRUE(history);
+  EXPECT_EQ(history->recycles.size(), 2u);
+  EXPECT_EQ(history->malformed.lines, 4u);
+  EXPECT_THAT(history->malformed.examples,
+              ElementsAre(path + ":1: not JSON", HasSubstr(":3: longer than"), path + ":4: not JSON"));
 }
 
 TEST_F(EventFiles, AFileWithoutAnyEventIsTheWrongFile) {

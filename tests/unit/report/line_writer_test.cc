@@ -224,6 +224,19 @@ TEST(LineWriter, MakesAFileAnewThatWasDeletedUnderIt) {
   EXPECT_EQ(contents(dir / "log"), "into the new one\n");
 }
 
+TEST(LineWriter, BeginsAtTheFrontOfAFileThatWasCutUnderIt) {
+  const TempDir dir;
+  auto file = Output::file(dir / "log");
+  ASSERT_TRUE(file);
+  auto writer = start(std::move(*file));
+  writer->write("before\n");
+  ASSERT_TRUE(eventually([&] { return contents(dir / "log") == "before\n"; }));
+  ASSERT_EQ(::truncate((dir / "log").c_str(), 0), 0);
+  writer->write("after\n");
+  writer.reset();
+  EXPECT_EQ(contents(dir / "log"), "after\n");
+}
+
 TEST(LineWriter, CountsWhatADeletedFolderLoses) {
   const TempDir dir;
   std::filesystem::create_directory(dir / "sub");
