@@ -19,6 +19,12 @@ Result<std::unique_ptr<EventLog>> EventLog::open(const EventLogOptions& options)
                          .trouble =
                              [trouble = options.trouble](const std::string& what) {
                                trouble("events: " + what + "; events are lost until that is mended");
+                             },
+                         .not_reopened =
+                             [trouble = options.trouble](const std::string& what) {
+                               trouble("events: " + what +
+                                       "; they go on into the file that was open before: mend that, and send SIGUSR1 "
+                                       "again");
                              }});
   if (!writer) return writer.error();
   return std::unique_ptr<EventLog>(new EventLog(options.instance, std::move(*writer)));

@@ -73,8 +73,11 @@ struct LineWriter::Shared {
   Batch take();
   void write(const Batch&);
   void say_dropped();
-  bool reopen_output();  // false: as it was
+  void reopen_as_told();
+  Result<void> reopen_output();  // fails: as it was
+  bool revive();                 // what was deleted; false: it is lost
   void tell_trouble(const std::string& what);
+  void tell(const std::function<void(const std::string&)>& whom, const std::string& what);
 };
 
 // False: it does not become writable in time, or the output is to be reopened first.
@@ -127,7 +130,7 @@ Batch LineWriter::Shared::take() {
 }
 
 void LineWriter::Shared::write(const Batch& batch) {
-  const bool lost = output.is_deleted() && !reopen_output();
+  const bool lost = output.is_deleted() && !revive();
   if (!rest_of_line.empty() && !lost) rest_of_line.erase(0, put(rest_of_line));
   const std::size_t written = lost || !rest_of_line.empty() ? 0 : put(batch.text);
   auto first_lost = std::ranges::upper_bound(batch.ends, written);
@@ -148,26 +151,39 @@ void LineWriter::Shared::say_dropped() {
   said = now;
 }
 
-bool LineWriter::Shared::reopen_output() {
-  const auto opened = output.reopen();
-  if (!opened) {
-    tell_trouble(opened.error().message);
-    return false;
-  }
+Result<void> LineWriter::Shared::reopen_output() {
+  if (auto opened = output.reopen(); !opened) return opened;
   if (!rest_of_line.empty()) dropped.fetch_add(1, std::memory_order_relaxed);  // its beginning is in the other file
   rest_of_line.clear();
   in_trouble = false;
-  return true;
+  return {};
+}
+
+void LineWriter::Shared::reopen_as_told() {
+  const auto opened = reopen_output();
+  if (opened) return;
+  if (output.is_deleted()) tell_trouble(opened.error().message);
+  else tell(options.not_reopened, opened.error().message);
+}
+
+bool LineWriter::Shared::revive() {
+  const auto opened = reopen_output();
+  if (!opened) tell_trouble(opened.error().message);
+  return static_cast<bool>(opened);
 }
 
 void LineWriter::Shared::tell_trouble(const std::string& what) {
   const bool known = std::exchange(in_trouble, true);
-  if (known || !options.trouble) return;
+  if (!known) tell(options.trouble, what);
+}
+
+void LineWriter::Shared::tell(const std::function<void(const std::string&)>& whom, const std::string& what) {
+  if (!whom) return;
   {
     const std::lock_guard lock(mutex);
     if (give_up_at) return;  // whom we would tell may be gone soon
   }
-  options.trouble(what);
+  whom(what);
 }
 
 void LineWriter::run(const std::shared_ptr<Shared>& shared) {
@@ -178,7 +194,7 @@ void LineWriter::run(const std::shared_ptr<Shared>& shared) {
     if (s.reopen) {
       s.reopen = false;
       lock.unlock();
-      s.reopen_output();
+      s.reopen_as_told();
       lock.lock();
     } else if (s.lines.empty()) {
       break;

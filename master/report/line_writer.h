@@ -24,8 +24,11 @@ inline constexpr std::size_t queued_bytes_most = 1 << 20;
 
 struct LineWriterOptions {
   std::function<std::string(std::uint64_t dropped)> say_dropped;  // a line with its newline; on the writer's thread
-  std::function<void(const std::string&)> trouble = {};  // cannot write, cannot reopen; once a change; writer's thread
-  Duration flush_at_exit = std::chrono::seconds(1);      // for what is still queued; the rest is dropped
+  // On the writer's thread. Lines are lost, because it cannot write, or cannot make a deleted file anew; once a change.
+  std::function<void(const std::string&)> trouble = {};
+  // Likewise: told to reopen it could not, and goes on with what it has.
+  std::function<void(const std::string&)> not_reopened = {};
+  Duration flush_at_exit = std::chrono::seconds(1);  // for what is still queued; the rest is dropped
 };
 
 class LineWriter {
@@ -39,7 +42,7 @@ class LineWriter {
   LineWriter& operator=(const LineWriter&) = delete;
 
   void write(std::string line);  // with its newline; from any thread
-  void reopen();                 // before the next line that is written
+  void reopen();                 // before the next line that is written; where it cannot, it keeps what it has
   // The end is near: what is still queued then is dropped. For an owner of several, so that their ends do not add up;
   // nothing is written afterwards.
   void end_by(MonotonicTime);

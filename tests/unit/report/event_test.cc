@@ -150,6 +150,34 @@ TEST(EventLog, TellsOfAFullDiskOnceAndCounts) {
   EXPECT_EQ(told, 1);
 }
 
+TEST(EventLog, GoesOnInTheOldFileWhereItCannotBeOpenedAnewAndSaysSoEachTime) {
+  const testing::TempDir dir;
+  std::filesystem::create_directory(dir / "sub");
+  const std::string path = dir / "sub/events";
+  std::mutex mutex;
+  std::vector<std::string> told;
+  const auto told_times = [&] {
+    const std::lock_guard lock(mutex);
+    return told.size();
+  };
+  auto log = EventLog::open({path, "shop", [&](const std::string& what) {
+                               const std::lock_guard lock(mutex);
+                               told.push_back(what);
+                             }});
+  ASSERT_TRUE(log);
+  std::filesystem::rename(dir / "sub", dir / "moved");
+  for (const std::size_t times : {1, 2}) {
+    (*log)->reopen();
+    EXPECT_TRUE(testing::eventually([&] { return told_times() == times; }));
+  }
+  (*log)->write(ReloadStarted{Generation{1}}, {});
+  log->reset();
+  EXPECT_THAT(told, ::testing::Each("events: cannot open " + path +
+                                    " for writing: No such file or directory; they go on into the file that was open "
+                                    "before: mend that, and send SIGUSR1 again"));
+  EXPECT_EQ(testing::lines_of(testing::contents(dir / "moved/events")).size(), 1u);
+}
+
 TEST(EventLog, RefusesAFileThatCannotBeOpened) {
   EXPECT_FALSE(EventLog::open({"/nowhere/events", "shop", [](const std::string&) {}}));
 }

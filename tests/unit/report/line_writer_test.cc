@@ -159,7 +159,7 @@ TEST(LineWriter, KeepsTheOldFileWhenTheNewOneCannotBeOpenedAndSaysSoOnce) {
   std::mutex mutex;
   std::vector<std::string> troubles;
   LineWriterOptions options = saying_dropped();
-  options.trouble = [&](const std::string& what) {
+  options.not_reopened = [&](const std::string& what) {
     const std::lock_guard lock(mutex);
     troubles.push_back(what);
   };
