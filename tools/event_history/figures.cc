@@ -58,8 +58,10 @@ std::vector<std::string> reading_remarks(const History& history) {
     for (const std::string& example : history.malformed.examples) lines.push_back("  " + example);
   }
   if (history.backward_steps > 0)
-    lines.push_back("the clock went back " + counted(history.backward_steps, "time", "times") +
-                    ": rates around then are not to be relied on");
+    lines.push_back(counted(history.backward_steps, "line is older than the one before it",
+                            "lines are older than the one before them") +
+                    " (files were joined in another order, or the clock was set): rates around then are not to be "
+                    "relied on");
   return lines;
 }
 }  // namespace moult
