@@ -160,6 +160,19 @@ std::string schedule(const json& status, std::size_t width) {
   return calls.is_array() && !calls.empty() ? '\n' + schedule_table(status, width) : "";
 }
 
+// Nothing where none were lost.
+std::string lost_lines(const json& status) {
+  std::string lost;
+  const auto add = [&](const char* key, const char* one, const char* several) {
+    const json& count = field(status, key);
+    if (!count.is_number_integer() || count == json(0)) return;
+    lost += (lost.empty() ? "" : ", ") + text(count) + (count == json(1) ? one : several);
+  };
+  add("log_lines_dropped", " log line", " log lines");
+  add("events_dropped", " event", " events");
+  return lost.empty() ? "" : "lost, because nobody read them or the disk was full: " + lost + '\n';
+}
+
 std::string boot_error(const json& status) {
   const json& error = field(status, "boot_error");
   if (!error.is_string() || error.get_ref<const std::string&>().empty()) return "";
@@ -184,6 +197,6 @@ std::string status_table(const json& status, std::size_t width) {
   }
   for (; next != waiting.end(); ++next) rows.push_back(waiting_row(*next));
   return header(status, workers) + '\n' + table(rows, shape, width) + idle_line(status) + linger_line(status) +
-         store_trouble(status) + debt(status) + schedule(status, width) + boot_error(status);
+         store_trouble(status) + debt(status) + lost_lines(status) + schedule(status, width) + boot_error(status);
 }
 }  // namespace moult

@@ -65,6 +65,18 @@ TEST(StatusTable, HasALineForEachSlotThatWaitsWithWhatItWaitsFor) {
   EXPECT_THAT(status_table(status, 1), HasSubstr("\n   2    -  waiting  next attempt in 4s, after 3 failed boots\n"));
 }
 
+TEST(StatusTable, SaysHowManyLinesWereLostWhereAnyWere) {
+  json status = two_workers();
+  status["log_lines_dropped"] = 0;
+  status["events_dropped"] = 0;
+  EXPECT_THAT(status_table(status, 0), Not(HasSubstr("lost")));
+  status["events_dropped"] = 1;
+  EXPECT_THAT(status_table(status, 0), HasSubstr("\nlost, because nobody read them or the disk was full: 1 event\n"));
+  status["log_lines_dropped"] = 12;
+  EXPECT_THAT(status_table(status, 0),
+              HasSubstr("\nlost, because nobody read them or the disk was full: 12 log lines, 1 event\n"));
+}
+
 TEST(StatusTable, ShowsABootErrorInFull) {
   json status = two_workers();
   status["boot_error"] = "exited with status 1";
