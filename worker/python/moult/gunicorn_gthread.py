@@ -77,7 +77,6 @@ class _Moving:
         told_to_retire = self.moult_worker.hear_master()
         if self.moult_worker.announces_close and not announced:
             self.handle_request = self._moult_handle_request
-            super().moult_announce_close()
         if told_to_retire:
             os.kill(os.getpid(), signal.SIGTERM)
 
@@ -143,7 +142,6 @@ class _Moving:
         self._moult_grace.begin()
         self._moult_endless_until = (now + self.moult_worker.retire_deadline() - DEADLINE_MARGIN_SECONDS) / 2
         self.handle_request = self._moult_handle_request  # which costs nothing while the worker serves
-        super().moult_announce_close()
 
     def _moult_handle_request(self, req: Any, conn: Any) -> Any:
         if self._moult_is_last(conn):

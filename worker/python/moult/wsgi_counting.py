@@ -164,7 +164,7 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any], sidecar
             super().notify()
 
         def moult_announce_close(self) -> None:
-            """Each answer finds by itself that it is announced."""
+            """Nothing is to be done: each answer looks whether it is announced when it writes its headers."""
 
     return CountingWorker
 
