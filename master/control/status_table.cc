@@ -54,7 +54,7 @@ std::string after_failed_boots(const json& failed) {
 // Of a slot that nobody serves in. What it waits for is seen on a narrow terminal, too: it has no figures to show.
 TableRow waiting_row(const json& slot) {
   const json& left = field(slot, "retry_seconds");
-  const std::string until = left.is_number() ? "next attempt in " + duration(left) : "until the app is loaded";
+  const std::string until = left.is_number() ? "next attempt in " + time_left(left) : "until the app is loaded";
   return {text(field(slot, "slot")), "-", "waiting", until + after_failed_boots(field(slot, "failed_boots"))};
 }
 

@@ -56,13 +56,13 @@ TEST(StatusTable, HasALineForEachSlotThatWaitsWithWhatItWaitsFor) {
   const std::string rows =
       "SLOT  PID  STATE    GENERATION  UPTIME  REQUESTS  IN-FLIGHT\n"
       "   0  900  serving           2     59s     12345          2\n"
-      "   2    -  waiting  next attempt in 4s, after 3 failed boots\n"
+      "   2    -  waiting  next attempt in 5s, after 3 failed boots\n"
       "  10    -  booting           3       -         -          -\n"
       "  11    -  waiting  until the app is loaded, after 1 failed boot\n"
       "  12    -  waiting  until the app is loaded\n"
       "   -  902  spare             2       -         -          -\n";
   EXPECT_THAT(status_table(status, 59), EndsWith(rows));
-  EXPECT_THAT(status_table(status, 1), HasSubstr("\n   2    -  waiting  next attempt in 4s, after 3 failed boots\n"));
+  EXPECT_THAT(status_table(status, 1), HasSubstr("\n   2    -  waiting  next attempt in 5s, after 3 failed boots\n"));
 }
 
 TEST(StatusTable, SaysHowManyLinesWereLostWhereAnyWere) {
