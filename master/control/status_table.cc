@@ -64,13 +64,17 @@ bool comes_before(const json& waiting, const json& worker) {
   return !place.is_number() || field(waiting, "slot") < place;
 }
 
-std::string header(const json& status, const json& workers) {
+std::size_t count_serving(const json& workers) {
   std::size_t serving = 0;
   for (const json& worker : workers) serving += field(worker, "state") == "serving";
+  return serving;
+}
+
+std::string header(const json& status, const json& workers) {
   return "moult " + text(field(status, "version")) + "  name " + text(field(status, "name")) + "  pid " +
          text(field(status, "pid")) + "  state " + text(field(status, "state")) + "  generation " +
          text(field(status, "generation")) + "  uptime " + duration(field(status, "uptime_seconds")) + "  serving " +
-         std::to_string(serving) + " of " + text(field(status, "wanted")) + " wanted";
+         std::to_string(count_serving(workers)) + " of " + text(field(status, "wanted")) + " wanted";
 }
 
 // Urgent replacements have gone ahead of the budget: routine ones wait until it is paid back.
@@ -173,13 +177,21 @@ std::string lost_lines(const json& status) {
   return lost.empty() ? "" : "lost, because nobody read them or the disk was full: " + lost + '\n';
 }
 
+// A reload that was refused stays the last trouble though everybody serves, on older code: that it is over is not said.
+std::string boot_error_title(const json& status) {
+  const json &age = field(status, "boot_error_age_seconds"), &wanted = field(status, "wanted");
+  const bool all_serve = wanted.is_number() && json(count_serving(list(status, "workers"))) >= wanted;
+  return "last trouble" + (age.is_number() ? ", " + duration(age) + " ago" : "") +
+         (all_serve ? ", every wanted worker serves now:" : ":");
+}
+
 std::string boot_error(const json& status) {
   const json& error = field(status, "boot_error");
   if (!error.is_string() || error.get_ref<const std::string&>().empty()) return "";
   std::string shown = harmless(error.get<std::string>());
   shown.erase(shown.find_last_not_of(" \n") + 1);
-  if (shown.find('\n') == std::string::npos) return "last trouble: " + shown + '\n';
-  std::string lines = "last trouble:\n  ";
+  if (shown.find('\n') == std::string::npos) return boot_error_title(status) + ' ' + shown + '\n';
+  std::string lines = boot_error_title(status) + "\n  ";
   for (const char c : shown) lines += c == '\n' ? "\n  " : std::string(1, c);
   return lines + '\n';
 }

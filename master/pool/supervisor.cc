@@ -159,14 +159,14 @@ void Supervisor::load(Generation generation) {
                               .load_failed = [this](Generation g, const Error& why) { load_failed(g, why.message); },
                               .lost =
                                   [this](Generation g, const Exit& exit) {
-                                    trouble_ = {g, std::nullopt, "the fork server " + moult::describe(exit), now()};
+                                    note({g, std::nullopt, "the fork server " + moult::describe(exit)});
                                     tell([&](WorkerObserver& o) { o.fork_server_gone(g, exit); });
                                     generations_.post(Lost{g});
                                   }});
 }
 
 void Supervisor::load_failed(Generation generation, const std::string& why) {
-  trouble_ = {generation, std::nullopt, why, now()};
+  note({generation, std::nullopt, why});
   tell([&](WorkerObserver& o) { o.generation_rejected(generation, why); });
   generations_.post(LoadFailed{generation});
   load_failed_in_wake();
@@ -271,7 +271,7 @@ void Supervisor::ready(WorkerId id) {
   const Trial on_trial = trial(*worker);
   const Result<void> admitted = admission_(*worker, attached.link->pid(), on_trial);
   if (!admitted && on_trial == Trial::first_of_its_code) {
-    trouble_ = {worker->generation, std::nullopt, admitted.error().message, now()};
+    note({worker->generation, std::nullopt, admitted.error().message});
     pool_.post(GenerationRefused{worker->generation});
     return;
   }
@@ -312,7 +312,7 @@ void Supervisor::gone(WorkerId id, Exit exit) {
   const bool failed_boot = !booted && (worker.state == WorkerState::booting || too_slow);
   const bool crashed = served && worker.state == WorkerState::serving;
   if (failed_boot || crashed)
-    trouble_ = {worker.generation, worker.slot, trouble_with(worker, exit, crashed), now(), !worker.slot};
+    note({worker.generation, worker.slot, trouble_with(worker, exit, crashed), {}, !worker.slot});
   const bool abandoned = !booted && !failed_boot;
   tell([&](WorkerObserver& o) {
     if (failed_boot) o.boot_failed(worker, exit);
@@ -330,6 +330,14 @@ void Supervisor::settled() {
   tell([&](WorkerObserver& o) { o.pool_settled(pool_.state()); });
 }
 
+void Supervisor::note(Trouble trouble) {
+  Clocks clocks{};
+  read_clock(loop_, clocks);
+  trouble.at = clocks.monotonic;
+  trouble.wall = clocks.wall;
+  trouble_ = std::move(trouble);
+}
+
 // Older code may have its own trouble meanwhile, or had it long ago.
 std::string Supervisor::cause_of(Generation generation) const {
   return trouble_ && trouble_->generation >= generation ? trouble_->cause : "the new code did not come up";
@@ -341,7 +349,11 @@ SupervisorDescription Supervisor::describe() const {
   const Pool& pool = pool_.state();
   SupervisorDescription d{pool.goal.mode, pool.goal.workers, pool.goal.proven, pool.goal.candidate, 0, {}, ""};
   d.fork_server_pid = fork_server_pid();
-  if (trouble_ && !overcome(*trouble_, pool, policy_.pool.stable_after, now())) d.boot_error = trouble_->cause;
+  if (trouble_ && !overcome(*trouble_, pool, policy_.pool.stable_after, now())) {
+    d.boot_error = trouble_->cause;
+    d.boot_error_at = trouble_->wall;
+    d.boot_error_age = now() - trouble_->at;
+  }
   d.loads = generations_.state().state == LoadState::loading;
   for (const Worker& worker : pool.workers) d.workers.push_back(describe(worker));
   d.waiting_slots = waiting_slots(pool, now());

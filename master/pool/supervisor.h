@@ -48,6 +48,8 @@ struct SupervisorDescription {
   std::string boot_error;                  // why the last load or boot failed; empty once a boot has succeeded since
   bool loads = false;                      // newer code is being read from disk
   std::vector<WaitingSlot> waiting_slots = {};
+  WallTime boot_error_at{};  // and its age now; without a boot_error neither is looked at
+  Duration boot_error_age{};
 };
 
 // How a reload ended: every wanted slot serves the new code, or why not.
@@ -159,6 +161,7 @@ class Supervisor {
   bool accepts_visitors(Generation) const;
   void end_reload(const std::string& error);
   std::string cause_of(Generation) const;
+  void note(Trouble);  // befell just now
   WorkerDescription describe(const Worker&) const;
   MonotonicTime now() const { return monotonic_now(loop_); }
   template <class Say>

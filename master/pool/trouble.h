@@ -16,6 +16,7 @@ struct Trouble {
   std::string cause;             // may have newlines
   MonotonicTime at{};
   bool of_a_spare = false;
+  WallTime wall{};  // the same moment as `at`, for people
 };
 bool overcome(const Trouble&, const Pool&, Duration stable_after, MonotonicTime now);
 }  // namespace moult

@@ -8,6 +8,7 @@
 #include "master/report/linger_report.h"
 #include "master/report/schedule_json.h"
 #include "master/report/seconds.h"
+#include "master/report/timestamp.h"
 namespace moult {
 namespace {
 using Json = nlohmann::ordered_json;
@@ -166,6 +167,8 @@ std::string status_json(const Snapshot& s) {
   if (s.delivery.patience > Duration::zero()) json["linger"] = linger_json(s.delivery);
   if (idle) json["idle"] = idle_json(*idle);
   json["boot_error"] = d.boot_error.empty() ? Json(nullptr) : Json(d.boot_error);
+  json["boot_error_at"] = d.boot_error.empty() ? Json(nullptr) : Json(rfc3339(d.boot_error_at));
+  json["boot_error_age_seconds"] = d.boot_error.empty() ? Json(nullptr) : Json(seconds(d.boot_error_age));
   json["log_lines_dropped"] = facts.log_lines_dropped;
   json["events_dropped"] = facts.events_dropped;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -195,6 +195,15 @@ const showGate = (gate) => {
   if (gate.trouble) put(at("store-said"), "For " + lasting(gate.trouble_seconds || 0) + " now. Serving is not touched, " +
     "and only urgent replacements go on. " + gate.trouble);
 };
+// That it is over is not said: one that was refused at a reload stays, though everybody serves, on older code.
+const showTrouble = (status) => {
+  const allServe = status.serving >= status.wanted;
+  at("trouble").hidden = !status.boot_error;
+  at("trouble").className = "notice" + (allServe ? "" : " bad");
+  put(at("trouble-when"), status.boot_error ? lasting(status.boot_error_age_seconds) + " ago, at " +
+    moment(new Date(status.boot_error_at)) + (allServe ? ". Every wanted worker serves now." : ".") : "");
+  put(at("trouble-said"), status.boot_error || "");
+};
 const showRest = (status) => {
   const said = [], parking = status.parking, memory = status.recycler;
   if (memory.headroom_bytes) said.push("memory left " + megabytes(memory.headroom_bytes) +
@@ -233,8 +242,7 @@ const show = (status) => {
   const recent = status.recent_recycles;
   list(at("recycles"), recent, (recycle) => recycle.at + "/" + recycle.slot, createRecycle, showRecycle);
   at("no-recycles").hidden = recent.length > 0;
-  at("trouble").hidden = !status.boot_error;
-  put(at("trouble-said"), status.boot_error || "");
+  showTrouble(status);
   showLives(status.lifetimes);
   showGate(status.gate);
   showIdle(status.idle, status.uptime_seconds);

@@ -68,6 +68,7 @@ def test_the_table_names_the_slot_that_waits_until_the_app_is_mended(start, scra
     row = re.compile(rf"^ +{victim['slot']} +- +waiting  next attempt in \d+s, after \d+ failed boots$", re.MULTILINE)
     moult.wait_for(lambda: row.search(moult.client("status").stdout), "the row says when it is tried again")
     assert moult.worker_pids() == [other["pid"]]
+    assert re.search(r"^last trouble, \d+s ago:$", moult.client("status").stdout, re.MULTILINE)
     broken.unlink()
     moult.wait_serving(2)
     assert moult.status()["waiting_slots"] == []

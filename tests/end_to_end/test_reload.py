@@ -1,5 +1,7 @@
 """New code is loaded beside the old; what does not work is refused, and the old code serves on."""
+import datetime
 import os
+import re
 import signal
 
 import pytest
@@ -65,6 +67,18 @@ def test_code_that_fails_is_refused_with_its_cause_and_the_old_code_serves_on(ol
     assert cause in (old.status()["boot_error"] or "")
     assert old.fetch().text == "old"
     assert old.worker_pids() == before
+
+
+def test_the_trouble_of_a_refused_reload_has_its_time_and_is_said_to_be_past(old, write_app):
+    before = datetime.datetime.now(datetime.timezone.utc)
+    write_app(BROKEN_IMPORT)
+    assert old.client("reload", "--wait").returncode != 0
+    status = old.status()
+    at = datetime.datetime.fromisoformat(status["boot_error_at"].replace("Z", "+00:00"))
+    assert before - datetime.timedelta(seconds=1) < at < datetime.datetime.now(datetime.timezone.utc)
+    assert old.status()["boot_error_at"] == status["boot_error_at"]
+    said = r"^last trouble, (\d+s|\d+m\d\ds) ago, every wanted worker serves now:$"
+    assert re.search(said, old.client("status").stdout, re.MULTILINE)
 
 
 def test_code_that_never_gets_ready_is_refused_after_the_boot_timeout(old, write_app):

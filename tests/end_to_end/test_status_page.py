@@ -18,7 +18,7 @@ from test_admin_safety import view
 from test_delivery import SMALL, early
 from test_fleet import EAGER
 from test_wake import serve_failing, shelf  # noqa: F401
-from versions import version
+from versions import BROKEN_IMPORT, version
 
 LOOKS = [("desktop", DESKTOP, "light"), ("desktop-dark", DESKTOP, "dark"), ("phone", PHONE, "light"),
          ("phone-dark", PHONE, "dark")]
@@ -115,10 +115,24 @@ def test_a_slot_that_waits_to_boot_is_shown_with_its_next_attempt(start, scratch
     os.kill(next(worker["pid"] for worker in moult.workers() if worker["slot"] == 0), signal.SIGKILL)
     waits = r"Slot 0\s+waiting\s+Next attempt in (a moment|\d+ s), after \d+ failed boots?\."
     wait_until(lambda: re.match(waits, browser.text("#workers")), "the slot stands at the top of the list")
+    assert re.fullmatch(r"\d+ s ago, at (\S+ )?\d\d:\d\d:\d\d\.", browser.text("#trouble-when"))
     assert_fit_to_look_at(browser, "slot-waits")
     broken.unlink()
     browser.wait_text("2 of 2 serve")
     assert "Slot 0" not in browser.text("#workers")
+
+
+def test_the_trouble_of_a_refused_reload_is_shown_with_its_age_and_that_everybody_serves(start, write_app, admin_port,
+                                                                                         browser):
+    moult = start(*admin(admin_port), "app:app", chdir=write_app(version("fine")))
+    moult.wait_serving(1)
+    browser.open(admin_port)
+    browser.wait_text("1 of 1 serve")
+    write_app(BROKEN_IMPORT)
+    assert moult.client("reload", "--wait").returncode != 0
+    assert "the shelf is empty" in browser.wait_text("ago, at ", "#trouble")
+    browser.wait_text("Every wanted worker serves now.", "#trouble-when")
+    assert_fit_to_look_at(browser, "past-trouble")
 
 
 def test_when_the_store_is_away_the_page_says_so(start, scratch, store, admin_port, browser):

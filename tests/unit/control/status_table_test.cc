@@ -86,6 +86,16 @@ TEST(StatusTable, ShowsABootErrorInFull) {
               EndsWith("\nlast trouble:\n  Traceback:\n    File \"app.py\"\n  ValueError: no\n"));
 }
 
+TEST(StatusTable, SaysHowOldTheLastTroubleIsAndWhetherEverybodyServesNow) {
+  json status = two_workers();
+  status["boot_error"] = "exited with status 1";
+  status["boot_error_age_seconds"] = 125.7;
+  EXPECT_THAT(status_table(status, 20), EndsWith("\nlast trouble, 2m05s ago: exited with status 1\n"));
+  status["wanted"] = 1;
+  EXPECT_THAT(status_table(status, 20),
+              EndsWith("\nlast trouble, 2m05s ago, every wanted worker serves now: exited with status 1\n"));
+}
+
 TEST(StatusTable, SaysThatTheBudgetIsOverdrawn) {
   json status = two_workers();
   status["gate"]["tokens"] = 0.0;

@@ -80,10 +80,14 @@ TEST_F(SupervisorTest, NothingIsKeptOfAQuestionThatWasRefused) {
 
 TEST_F(SupervisorTest, ACrashedWorkerIsReplacedAndItsCauseIsShown) {
   serve(2);
+  const WallTime before = std::chrono::system_clock::now();
   exits(1, 7);
   EXPECT_THAT(launcher.said, ElementsAre("launch 3"));
   EXPECT_THAT(notes.notes, ElementsAre("gone 1"));
   EXPECT_EQ(supervisor->describe().boot_error, "worker 0 crashed: exited with status 7");
+  EXPECT_GE(supervisor->describe().boot_error_at, before);
+  EXPECT_LE(supervisor->describe().boot_error_at, std::chrono::system_clock::now());
+  EXPECT_LT(supervisor->describe().boot_error_age, 10s);
 }
 
 TEST_F(SupervisorTest, AReloadIsFinishedWhenEverySlotServesTheNewCodeAndNobodyNewCanMeetTheOld) {

@@ -129,6 +129,18 @@ TEST(StatusJson, CountsWhatIsOnItsWay) {
                   {"trouble", nullptr}}));
 }
 
+TEST(StatusJson, SaysWhenTheLastTroubleWas) {
+  SupervisorDescription d = serving_pool();
+  for (const char* key : {"boot_error_at", "boot_error_age_seconds"})
+    EXPECT_EQ(json::parse(status_json({d, facts})).at(key), nullptr) << key;
+  d.boot_error = "exited with status 1";
+  d.boot_error_at = WallTime{1'767'323'045s};
+  d.boot_error_age = 125'500ms;
+  const json status = json::parse(status_json({d, facts}));
+  EXPECT_EQ(status.at("boot_error_at"), "2026-01-02T03:04:05.000Z");
+  EXPECT_EQ(status.at("boot_error_age_seconds"), 125.5);
+}
+
 TEST(StatusJson, IsOneLineWhateverTheCauseHolds) {
   SupervisorDescription d = serving_pool();
   d.boot_error = "Traceback\n\xff";
