@@ -156,10 +156,8 @@ LaunchOptions launch(const Config& config, const Doors& doors, const InstalledPa
   return options;
 }
 
-// While the app is to choose its server, and nothing is said to it, there is nothing to ask.
 Result<void> server_takes_its_settings(const Config& config) {
-  const bool is_asked = config.server.worker_class != "auto" || !config.server.options.empty();
-  if (config.app.kind != AppKind::python || !is_asked) return {};
+  if (config.app.kind != AppKind::python) return {};
   const auto installed = InstalledParts::find();
   if (!installed) return installed.error();
   return check_settings({config.app.python, installed->python_package}, settings_without_listeners(config),

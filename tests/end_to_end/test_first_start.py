@@ -112,6 +112,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
     (("--check-config", "--", "no-such-program-anywhere"), "no-such-program-anywhere"),
     (("--control", "/nowhere/at/all.sock", "hello:app"), "/nowhere/at"),
     (("--check-config", "--python", "/bin/true", "-k", "uvicorn", "hello:app"), "is it a Python 3 interpreter?"),
+    (("--check-config", "--python", "/bin/true", "hello:app"), "is it a Python 3 interpreter?"),
     (("--check-config", "--pid", "/nowhere/at/all.pid", "hello:app"), "there is no folder /nowhere/at"),
     (("--check-config", "--memory-limit", "auto", "--hard-limit", "40MB", "hello:app"), "is too low for any worker"),
     (("--check-config", "--memory-limit", "auto", "--hard-limit", "70MB", "--min-runway", "80MB", "hello:app"),
@@ -133,7 +134,7 @@ def test_what_cannot_be_printed_is_exit_1_and_said(arguments):
 
 
 def test_check_config_starts_nothing():
-    checked = run("run", "--check-config", "-w", "3", "hello:app")
+    checked = run("run", "--check-config", "--python", DEBIAN_PYTHON, "-w", "3", "hello:app")
     assert checked.returncode == 0, checked.stderr
 
 
@@ -172,7 +173,7 @@ def test_check_config_refuses_what_the_server_does_not_know(flags, named: str, s
 ])
 def test_check_config_reads_the_files_that_a_start_reads(arguments, named: str):
     for purpose in ("--check-config",), ():
-        refused = run("run", *purpose, "--fleet-name", "web", *arguments, "hello:app")
+        refused = run("run", *purpose, "--python", DEBIAN_PYTHON, "--fleet-name", "web", *arguments, "hello:app")
         assert refused.returncode == 1, refused.stdout + refused.stderr
         assert named in refused.stderr
 

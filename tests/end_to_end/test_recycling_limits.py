@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from harness import BINARY, holds_for
+from harness import BINARY, DEBIAN_PYTHON, holds_for
 from load import Load
 from recycling import memory_cgroup  # noqa: F401
 from recycling import MEGABYTE, UNHURRIED, Run, private_bytes, rss_bytes
@@ -197,7 +197,8 @@ def test_auto_without_room_to_grow_is_refused_with_its_terms(start, scratch, mem
 
 
 def test_check_config_says_how_often_workers_can_be_replaced_at_most():
-    flags = ["-w", "4", "--memory-limit", "500MB", "--cooldown", "90s", "--recycle-rate", "2/h/worker"]
+    flags = ["--python", DEBIAN_PYTHON, "-w", "4", "--memory-limit", "500MB",
+             "--cooldown", "90s", "--recycle-rate", "2/h/worker"]
     checked = subprocess.run([BINARY, "run", "--check-config", *flags, "leaky:app"], capture_output=True, text=True,
                              timeout=30)
     assert checked.returncode == 0, checked.stderr
@@ -210,7 +211,8 @@ def test_check_config_says_how_often_workers_can_be_replaced_at_most():
 
 
 def test_of_a_fleet_these_lines_say_that_this_instances_workers_alone_are_counted():
-    flags = ["-w", "4", "--fleet", "redis://127.0.0.1:1", "--fleet-name", "shop", "--urgent-wait", "3s"]
+    flags = ["--python", DEBIAN_PYTHON, "-w", "4", "--fleet", "redis://127.0.0.1:1", "--fleet-name", "shop",
+             "--urgent-wait", "3s"]
     checked = subprocess.run([BINARY, "run", "--check-config", *flags, "leaky:app"], capture_output=True, text=True,
                              timeout=30)
     assert checked.returncode == 0, checked.stderr
