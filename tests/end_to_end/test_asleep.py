@@ -106,8 +106,8 @@ def test_health_checks_wake_nobody_and_are_answered(serve_one):
 def test_health_checks_keep_nobody_awake(serve):
     moult = serve("--idle", "2s", "--idle-ignore", "/healthz")
     moult.wait_serving(1)
-    moult.fetch("/pid")
     since, stop = time.monotonic(), threading.Event()
+    moult.fetch("/pid")
 
     def check() -> None:
         while not stop.wait(0.2):
