@@ -3,7 +3,7 @@ any more. Meant for the thread sanitizer above all."""
 import json
 import threading
 import time
-from typing import Callable, List
+from typing import Callable, List, Set
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -24,6 +24,7 @@ class Onlookers:
         self.over = threading.Event()
         self.asked = 0
         self.errors: List[BaseException] = []
+        self.seen: List[Set[str]] = []  # the states that each follower was told
         self.threads: List[threading.Thread] = []
 
     def begin(self, look: Callable[[], None]) -> None:
@@ -82,14 +83,14 @@ def look_at_health(port: int, onlookers: Onlookers) -> None:
 
 
 def follow(port: int, onlookers: Onlookers) -> None:
-    seen = set()
+    seen: Set[str] = set()
+    onlookers.seen.append(seen)
     with view(port) as events:
         assert events.status == 200
         while not onlookers.over.is_set():
             line = events.readline()
             if line.startswith(b"data: "):
                 seen.add(json.loads(line[6:]).get("state"))
-    assert {"asleep", "serving"} <= seen, seen
 
 
 def test_admin_threads_look_on_while_the_app_sleeps_and_wakes(start, scratch, free_port):
@@ -118,6 +119,10 @@ def test_admin_threads_look_on_while_the_app_sleeps_and_wakes(start, scratch, fr
                 assert moult.fetch().status == 200
             if onlookers.errors:
                 break
+        put_to_sleep(moult)
+        for state in "asleep", "serving":  # which lasts, until each of them has seen it
+            moult.wait_for(lambda: onlookers.errors or all(state in seen for seen in onlookers.seen), f"it is {state}")
+            assert moult.fetch().status == 200
     if onlookers.errors:
         raise onlookers.errors[0]
     assert onlookers.asked > ROUNDS
