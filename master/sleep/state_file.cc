@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include "base/unique_fd.h"
@@ -36,9 +39,34 @@ IdleState read_state_file(const std::string& path) {
 }
 
 struct StateFile::Shared {
-  std::timed_mutex writes;  // one writer at a time
   std::string path;
-  bool is_closed = false;  // the last one is written: whoever comes later comes too late
+  std::mutex mutex;
+  std::condition_variable written;
+  bool is_written = false;  // by the pool, now
+  bool is_closed = false;   // the last one is written: whoever comes later comes too late
+
+  Result<void> write(const std::string& text) {
+    {
+      const std::lock_guard lock(mutex);
+      if (is_closed) return {};
+      is_written = true;
+    }
+    auto result = replace_file(path, text);
+    {
+      const std::lock_guard lock(mutex);
+      is_written = false;
+    }
+    written.notify_all();
+    return result;
+  }
+  // Of who leaves, and has nobody to tell.
+  void write_last(const std::string& text) {
+    const auto until = std::chrono::steady_clock::now() + farewell;
+    std::unique_lock lock(mutex);
+    if (!written.wait_until(lock, until, [this] { return !is_written; })) return;
+    is_closed = true;
+    static_cast<void>(replace_file(path, text));
+  }
 };
 
 // One write, until the pool has told the loop of its end.
@@ -58,10 +86,7 @@ StateFile::StateFile(uv_loop_t* loop, std::string path, std::function<void(const
 StateFile::~StateFile() {
   if (writing_) writing_->owner = nullptr;
   const bool is_due = !wanted_.empty() && (writing_ || wanted_ != on_disk_);
-  if (!is_due || !shared_->writes.try_lock_for(farewell)) return;
-  shared_->is_closed = true;
-  static_cast<void>(replace_file(shared_->path, wanted_));  // nobody is left to be told
-  shared_->writes.unlock();
+  if (is_due) shared_->write_last(wanted_);
 }
 
 void StateFile::save(IdleState state) {
@@ -74,8 +99,7 @@ void StateFile::write() {
   writing_->request.data = writing_;
   const auto run = [](uv_work_t* request) {
     auto& writing = *static_cast<Writing*>(request->data);
-    const std::lock_guard lock(writing.shared->writes);
-    if (!writing.shared->is_closed) writing.result = replace_file(writing.shared->path, writing.text);
+    writing.result = writing.shared->write(writing.text);
   };
   const auto ended = [](uv_work_t* request, int) {
     const std::unique_ptr<Writing> writing(static_cast<Writing*>(request->data));
