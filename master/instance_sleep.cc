@@ -91,7 +91,7 @@ SleeperParts InstanceSleep::parts(const Config& config) {
   parts.save = [this](IdleState state) {
     if (state_file_) state_file_->save(state);
   };
-  parts.trouble = [&] { return supervisor.describe().boot_error; };
+  parts.trouble = [&] { return supervisor.trouble_in_wake(); };
   if (config.sleep.on_sleep)
     parts.before_sleep = [this](SleepReason why, Told told) { return before_sleep(why, std::move(told)); };
   parts.deliver = [this](Told told) { return deliver(std::move(told)); };

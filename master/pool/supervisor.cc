@@ -331,6 +331,7 @@ void Supervisor::settled() {
 }
 
 void Supervisor::note(Trouble trouble) {
+  if (wake_) wake_->trouble = trouble.cause;
   Clocks clocks{};
   read_clock(loop_, clocks);
   trouble.at = clocks.monotonic;

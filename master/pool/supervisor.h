@@ -97,7 +97,8 @@ class Supervisor {
   // failed. Told at most once a wake, from the loop, and may be answered with sleep() from inside; until then it is
   // tried on. Set before start().
   void on_wake_failed(std::function<void(const std::string& cause)> told) { on_wake_failed_ = std::move(told); }
-  void stop();  // graceful; again: no effect
+  std::string trouble_in_wake() const;  // why a load or boot failed since wake(), while nobody serves; empty: none did
+  void stop();                          // graceful; again: no effect
   void stop_quickly();
   void hung(WorkerId, const std::string& why);
   void judge(std::vector<Verdict>);  // the recycler's word: a level, overwritten by the next
@@ -126,6 +127,7 @@ class Supervisor {
   };
   struct Wake {  // until somebody serves
     unsigned failed_boots = 0;
+    std::string trouble = {};  // the last one in it
   };
   struct PendingReload {
     Generation generation;

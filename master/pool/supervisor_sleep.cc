@@ -45,8 +45,10 @@ void Supervisor::boot_failed_in_wake() {
   if (wake_ && ++wake_->failed_boots >= policy_.pool.boot_attempts) give_up_wake();
 }
 
+std::string Supervisor::trouble_in_wake() const { return wake_ ? wake_->trouble : ""; }
+
 void Supervisor::give_up_wake() {
-  if (!std::exchange(wake_, std::nullopt)) return;
-  if (on_wake_failed_) on_wake_failed_(cause_of({}));
+  const auto failed = std::exchange(wake_, std::nullopt);
+  if (failed && on_wake_failed_) on_wake_failed_(failed->trouble);
 }
 }  // namespace moult

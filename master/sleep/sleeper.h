@@ -37,7 +37,7 @@ struct SleeperParts {
   std::function<void(MonotonicTime until)> refuse_callers;
   std::function<void()> admit_callers;
   std::function<void(IdleState)> save;
-  std::function<std::string()> trouble;  // why the last load or boot failed; empty: unknown
+  std::function<std::string()> trouble;  // why a load or boot failed in the wake in hand; empty: none did
   // Both tell once, also from inside; an error is a stop that failed.
   std::function<Underway(SleepReason, Told)> before_sleep;  // the hook; empty: there is none
   std::function<Underway(Told)> deliver;                    // empty: nothing is waited for

@@ -37,13 +37,13 @@ class SlowClient:
         self.socket.sendall("\r\n".join([f"POST {path} HTTP/1.1", "Host: x", *headers, "", ""]).encode() + body)
         return self
 
-    def send_on(self) -> "SlowClient":
+    def send_on(self, what: bytes = b"y" * 4096, pause: float = 0.004) -> "SlowClient":
         """About 1 MB/s of a body that it has announced, or of whatever else."""
         def send() -> None:
-            while not self._over.wait(0.004):
+            while not self._over.wait(pause):
                 with contextlib.suppress(BlockingIOError):
                     try:
-                        self.socket.send(b"y" * 4096, socket.MSG_DONTWAIT)
+                        self.socket.send(what, socket.MSG_DONTWAIT)
                     except OSError as error:
                         if not isinstance(error, BlockingIOError):
                             return

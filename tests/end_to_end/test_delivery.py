@@ -1,7 +1,9 @@
 """No answer loses its tail: not with the worker that sent it, and not with moult."""
+import contextlib
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import List
 
 import pytest
@@ -246,3 +248,26 @@ def test_who_speaks_only_after_the_servers_close_has_all_of_4_mib(start, python,
         client.send_on()
         assert client.read(2 * LARGE, RATE) == 4 * MIB
         assert client.ended
+
+
+PIPELINED = b"GET /?bytes=10 HTTP/1.1\r\nHost: x\r\n\r\n"
+SENDS_MUCH = """
+from urllib.parse import parse_qs
+def app(environ, start_response):
+    start_response("200 OK", [("Content-Type", "application/octet-stream")])
+    return [b"x" * int(parse_qs(environ["QUERY_STRING"])["bytes"][0])]
+"""
+
+
+def test_who_asks_on_while_several_gthread_workers_stop_has_all_of_4_mib(start, python, write_app):
+    moult = start("-w", "2", "-k", "gthread", "--threads", "8", "--graceful-timeout", GRACE, *python, "app:app",
+                  chdir=write_app(SENDS_MUCH))
+    moult.wait_serving(2)
+    with contextlib.ExitStack() as open_now:
+        clients = [open_now.enter_context(asking(moult.address, 4 * MIB)).send_on(PIPELINED, 0.05) for _ in range(4)]
+        for client in clients:
+            assert client.read(CRUMB) >= CRUMB
+        moult.signal(signal.SIGTERM)
+        with ThreadPoolExecutor(len(clients)) as each:
+            heard = list(each.map(lambda client: client.read(4 * MIB, RATE // 4), clients))
+        assert all(size >= 4 * MIB for size in heard), heard

@@ -36,9 +36,11 @@ class Client:
     def ask(self, path, *headers, body=b""):
         self.socket.sendall("\r\n".join(["POST %s HTTP/1.1" % path, "Host: x", *headers, "", ""]).encode() + body)
 
-    def send_on(self):
+    def send_on(self, pause=0.0):
         def send():
             while not self._over:
+                if pause:
+                    threading.Event().wait(pause)
                 try:
                     self.sent += self.socket.send(b"x" * 4096, socket.MSG_DONTWAIT)
                 except BlockingIOError:
@@ -117,6 +119,16 @@ def retire_with_a_tail(parking, worker, client, size=FITS):
     client.ask("/big?%d" % size, "Content-Length: 0")
     worker.shows(REQUESTS_FINISHED=before + 1)
     parking.retire(worker, nobody_adopts=True)
+
+
+def test_a_body_that_comes_so_slowly_that_nothing_of_it_waits_does_not_cost_the_answer(server, parking, worker):
+    with Client(server.port) as client:
+        client.ask("/big?%d" % FITS, "Content-Length: 100000000")
+        client.send_on(pause=0.01)
+        until(lambda: parking.counts["closing"] or client.sent > 200_000, "it is given away, or it is read on")
+        if not parking.counts["closing"]:
+            parking.retire(worker, nobody_adopts=True)  # uvicorn reads for as long as it serves
+        assert client.answer() == (FITS, True)
 
 
 def test_who_speaks_only_after_the_close_has_all(server, parking, worker):

@@ -5,6 +5,7 @@
 namespace moult {
 namespace {
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class SupervisorSleepTest : public SupervisorTest {
@@ -237,6 +238,18 @@ TEST_F(SupervisorSleepTest, AReloadWhileColdThatDoesNotLoadFailsAndRests) {
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->error, "no module named app");
   EXPECT_FALSE(exit_code);
+}
+
+TEST_F(SupervisorSleepTest, TheTroubleOfAWakeIsNoneThatWasBeforeIt) {
+  serve(1);
+  fall_asleep();
+  supervisor->reload([](const ReloadOutcome&) {});
+  launcher.loads.load_failed({2}, {"no module named app"});
+  EXPECT_EQ(supervisor->trouble_in_wake(), "");
+  supervisor->wake();
+  EXPECT_EQ(supervisor->trouble_in_wake(), "");
+  exits(2, 7);
+  EXPECT_THAT(supervisor->trouble_in_wake(), HasSubstr("exited with status 7"));
 }
 
 TEST_F(SupervisorSleepTest, AReloadWhoseForkServersAreAllGoneEndsWhenTheCodeDoesNotLoadAgain) {

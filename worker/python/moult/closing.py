@@ -8,6 +8,7 @@ import fcntl
 import socket
 import termios
 import threading
+import weakref
 from typing import Any, Callable, Dict
 
 from .handover import number_in
@@ -23,6 +24,14 @@ class Closings:
         self._worker = worker
         self._lock = threading.Lock()
         self._unanswered: Dict[int, Callable[[bool], None]] = {}
+        self._talking: "weakref.WeakSet[socket.socket]" = weakref.WeakSet()
+
+    def will_have_more(self, sock: socket.socket) -> None:
+        """Its client is in the middle of something that nobody will read: a close would cut it, whenever that comes."""
+        self._talking.add(sock)
+
+    def has_more_to_come(self, sock: socket.socket) -> bool:
+        return sock in self._talking
 
     def give(self, fd: int, answered: Callable[[bool], None]) -> bool:
         """Passes a connection to which nothing more is written. It stays the caller's, unread, until `answered` is

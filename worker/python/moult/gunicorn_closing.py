@@ -15,13 +15,23 @@ def take_over(util: Any, worker: Any) -> None:
         if type(sock) is not socket.socket or sock.fileno() < 0:  # what is in a TLS connection the master cannot end
             return False
         # While it serves, each answer of sync's ends so, and who asked for the end has mostly said all.
-        is_cut = would_cut(sock.fileno()) or (worker.is_retiring and is_on_its_way(sock))
+        ends_unasked = worker.is_retiring or worker.announces_close
+        is_cut = (would_cut(sock.fileno()) or worker.closings.has_more_to_come(sock)
+                  or (ends_unasked and is_on_its_way(sock)))
         return is_cut and worker.closings.give_socket(sock, lambda: close(sock))
 
     for name in ("close", "close_graceful"):
         close = getattr(util, name, None)
         if close is not None:
             setattr(util, name, _polite(close, given))
+
+
+def is_in_a_body(request: Any) -> bool:
+    """Of a request of gunicorn's, None before the first: whether some of its body was not read yet."""
+    if request is None:
+        return False
+    reader = request.body.reader
+    return bool(reader.length > 0 if hasattr(reader, "length") else getattr(reader, "parser", None))
 
 
 def _polite(close: Any, given: Any) -> Any:

@@ -10,6 +10,8 @@ import socket
 import time
 from typing import Any, Tuple
 
+from .gunicorn_closing import is_in_a_body
+
 _LEFT_BODY_SECONDS = 5.0  # in all, for a body that the app did not want, and
 _LEFT_BODY_BYTES = 64 * 1024  # how much of it is read: both as later versions have it
 
@@ -46,6 +48,8 @@ class For201:
             if not conn.parser.unreader.buf.getbuffer().nbytes:
                 return True, conn
             kept, _ = super().handle(conn)
+        if conn.parser and is_in_a_body(conn.parser.mesg):
+            self.moult_worker.closings.will_have_more(conn.sock)
         return False, conn
 
 

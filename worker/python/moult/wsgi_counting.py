@@ -3,13 +3,16 @@ import concurrent.futures.thread  # noqa: F401  (and this: what each worker woul
 import encodings.idna  # noqa: F401
 import enum
 import threading
+from functools import partial
 from ssl import SSLError
 from typing import Any, Dict, Optional, Set
 
 from gunicorn.http.errors import ParseException
+from gunicorn.workers.sync import SyncWorker
 
 from . import ledger
 from .contract import OPEN_CONNECTIONS
+from .gunicorn_closing import is_in_a_body
 from .ignored_paths import IgnoredPaths
 from .scheduled_call import mark_environ
 from .worker_process import Worker
@@ -120,6 +123,7 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any], sidecar
     of_sidecar: Set[Any] = set()  # gthread's connections; those that were closed, too
     ignored = IgnoredPaths(worker.settings.idle_ignore)
     begin_visit = ignored.beginning(visitors, lambda one: (one.asked.method, one.asked.path.encode("latin-1")))
+    look_at_the_rest = partial(_look_at_the_rest, worker) if issubclass(worker_class, SyncWorker) else _nothing
 
     class CountingWorker(worker_class):  # type: ignore[misc]
         moult_requests = requests
@@ -138,6 +142,7 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any], sidecar
                 if getattr(request.response, "status_code", 0) >= 500:
                     visitors.server_error()
                 request.ledger.finish(request)
+                look_at_the_rest(*arguments)
 
         def enqueue_req(self, conn: Any) -> None:  # gthread's
             if conn.server in doors:
@@ -167,6 +172,16 @@ def counting(worker_class: Any, worker: Worker, internal: Optional[Any], sidecar
             """Nothing is to be done: each answer looks whether it is announced when it writes its headers."""
 
     return CountingWorker
+
+
+def _look_at_the_rest(worker: Worker, _listener: Any, asked: Any, client: Any, _address: Any) -> None:
+    """sync closes each connection after its answer, gthread where it looks itself (gunicorn_gthread_201)."""
+    if is_in_a_body(asked):
+        worker.closings.will_have_more(client)
+
+
+def _nothing(*_: Any) -> None:
+    pass
 
 
 def _open_connections(hosted: Any, requests: Set[Request], of_sidecar: Set[Any]) -> int:
