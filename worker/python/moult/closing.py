@@ -13,6 +13,9 @@ from typing import Any, Callable, Dict
 
 from .handover import number_in
 
+# What Linux sends of an answer before it waits for the client: ten segments. A reset that is an answer to something the
+# client says later comes behind them.
+FIRST_FLIGHT_BYTES = 10 * 1460
 # Given and not yet answered; who closes meanwhile closes as if there were no master.
 MAX_UNANSWERED = 64
 
@@ -84,11 +87,11 @@ def would_cut(fd: int) -> bool:
         return False
 
 
-def is_on_its_way(sock: Any) -> bool:
+def is_on_its_way(sock: Any, beyond_bytes: int = 0) -> bool:
     """Some of what was sent, and what the client says after a close would cut it off. Nearly always so at once after an
     answer: not to be asked for a client that has asked for the end, who has mostly said all."""
     try:
-        return sock.family != socket.AF_UNIX and undelivered_bytes(sock.fileno()) > 0
+        return sock.family != socket.AF_UNIX and undelivered_bytes(sock.fileno()) > beyond_bytes
     except (OSError, ValueError):
         return False
 

@@ -6,7 +6,7 @@ import functools
 import socket
 from typing import Any
 
-from .closing import is_on_its_way, would_cut
+from .closing import FIRST_FLIGHT_BYTES, is_on_its_way, would_cut
 
 
 def take_over(util: Any, worker: Any) -> None:
@@ -14,10 +14,11 @@ def take_over(util: Any, worker: Any) -> None:
     def given(sock: Any, close: Any) -> bool:
         if type(sock) is not socket.socket or sock.fileno() < 0:  # what is in a TLS connection the master cannot end
             return False
-        # While it serves, each answer of sync's ends so, and who asked for the end has mostly said all.
-        ends_unasked = worker.is_retiring or worker.announces_close
+        # While it serves, each answer of sync's ends so, and who asked for the end has mostly said all. While a stop is
+        # announced each answer ends its connection, too: of these only what is long.
         is_cut = (would_cut(sock.fileno()) or worker.closings.has_more_to_come(sock)
-                  or (ends_unasked and is_on_its_way(sock)))
+                  or (worker.is_retiring and is_on_its_way(sock))
+                  or (worker.announces_close and is_on_its_way(sock, FIRST_FLIGHT_BYTES)))
         return is_cut and worker.closings.give_socket(sock, lambda: close(sock))
 
     for name in ("close", "close_graceful"):
