@@ -3,10 +3,10 @@
 // ClosingConnections, which has the descriptors and has sent the FIN.
 //
 //   (begins)  -> watched     there is room, or a parting one makes some
-//   (begins)  -> (let go)    there is none: aborted at once if that is allowed, else undelivered: the kernel does its
-//   best watched   -> parting     delivered, but its client has not hung up: our close would be a reset to what it
-//   still sends watched   -> (let go)    delivered, and its client has hung up; or reset; or stalled, where aborts are
-//   allowed parting   -> (let go)    its client hung up, or `last_words` are over, or its place is needed
+//   (begins)  -> (let go)    there is none: aborted at once if that is allowed, else undelivered, for the kernel
+//   watched   -> parting     delivered, but its client has not hung up: our close would be a reset to what it sends
+//   watched   -> (let go)    delivered, and its client has hung up; or reset; or stalled, where aborts are allowed
+//   parting   -> (let go)    its client hung up, or `last_words` are over, or its place is needed
 //
 // Aborts are for a sleep and a stop; a recycle never allows them. So each that begins is counted once when its fate is
 // known, at the latest when the watch ends.
